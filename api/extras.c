@@ -156,7 +156,7 @@ void serving_processor_configure_log(const char *model_config)
 
 	if (model_config == NULL)
 		return;
-	sp_config_glance(&config, model_config);
+	sp_config_read_log_keys(&config, model_config);
 	sp_config_set_log(&config);
 	sp_config_fini(&config);
 }
@@ -222,21 +222,22 @@ serving_processor_code serving_processor_give_order(void *model, serving_process
 						    int64_t full_step, int64_t delta_step,
 						    const char *by, serving_processor_error **error)
 {
+	static const sp_order_kind kinds[] = {
+		[SERVING_PROCESSOR_RELOAD] = SP_ORDER_RELOAD,
+		[SERVING_PROCESSOR_ROLLBACK] = SP_ORDER_ROLLBACK,
+		[SERVING_PROCESSOR_PIN] = SP_ORDER_PIN,
+	};
 	const sp_handle *handle = model;
 	sp_status status;
 	sp_error reason;
 
 	if (handle == NULL)
 		status = sp_error_set(&reason, SP_INVALID, "the model is NULL");
-	else if (order == SERVING_PROCESSOR_RELOAD)
-		status = sp_updater_reload(sp_processor_updater(handle->processor), by, &reason);
-	else if (order == SERVING_PROCESSOR_ROLLBACK)
-		status = sp_updater_rollback(sp_processor_updater(handle->processor), by, &reason);
-	else if (order == SERVING_PROCESSOR_PIN)
-		status = sp_updater_pin(sp_processor_updater(handle->processor), full_step,
-					delta_step, by, &reason);
-	else
+	else if ((size_t)order >= sizeof(kinds) / sizeof(kinds[0]))
 		status = sp_error_set(&reason, SP_INVALID, "there is no order %d", (int)order);
+	else
+		status = sp_updater_order(sp_processor_updater(handle->processor), kinds[order],
+					  full_step, delta_step, by, &reason);
 	return status == SP_OK ? SERVING_PROCESSOR_OK : return_error(&reason, error);
 }
 
@@ -346,13 +347,7 @@ static void give_tensor(serving_processor_tensor *out, const sp_named_tensor *ou
 					  .data = output->tensor.data};
 }
 
-/* The version that answers: the live one of a model, or one that the caller holds. */
-typedef struct answerer {
-	const sp_handle *model;
-	const sp_version *held;
-} answerer;
-
-static sp_status run(const answerer *by, const char *signature,
+static sp_status run(sp_processor *processor, const sp_version *held, const char *signature,
 		     const serving_processor_tensor *inputs, const sp_typed_request *request,
 		     serving_processor_result *result, sp_error *err)
 {
@@ -367,11 +362,7 @@ static sp_status run(const answerer *by, const char *signature,
 	for (size_t i = 0; i < typed.input_count; i++)
 		SP_TRY(take_input(&views[i], &inputs[i], err));
 	typed.inputs = views;
-	if (by->held != NULL)
-		SP_TRY(sp_processor_run_with(by->held, signature, &typed, arena, &answer, err));
-	else
-		SP_TRY(sp_processor_run(by->model->processor, signature, &typed, arena, &answer,
-					err));
+	SP_TRY(sp_processor_run(processor, held, signature, &typed, arena, &answer, err));
 	result->tensors = sp_arena_array(arena, answer.count, sizeof(*result->tensors));
 	if (result->tensors == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu outputs", answer.count);
@@ -396,29 +387,26 @@ static sp_status make_result(serving_processor_result **out, sp_error *err)
 	return SP_OK;
 }
 
-static serving_processor_code run_by(const answerer *by, const char *signature,
-				     const serving_processor_tensor *inputs,
+static serving_processor_code run_by(sp_processor *processor, const sp_version *held,
+				     const char *signature, const serving_processor_tensor *inputs,
 				     const sp_typed_request *request,
 				     serving_processor_result **result,
 				     serving_processor_error **error)
 {
-	const char *name = by->held != NULL    ? sp_processor_name_of(by->held)
-			   : by->model != NULL ? by->model->about.model_name
-					       : NULL;
-	const char *outer = sp_log_set_subject(name);
+	const char *outer = sp_log_set_subject(processor != NULL ? sp_processor_name(processor)
+								 : NULL);
 	serving_processor_result *made = NULL;
 	sp_status status;
 	sp_error reason;
 
-	if ((by->model == NULL && by->held == NULL) || result == NULL ||
-	    (inputs == NULL && request->input_count != 0) ||
+	if (processor == NULL || result == NULL || (inputs == NULL && request->input_count != 0) ||
 	    (request->outputs == NULL && request->output_count != 0))
 		status = sp_error_set(&reason, SP_INVALID,
 				      "model, inputs, outputs or result is NULL");
 	else
 		status = make_result(&made, &reason);
 	if (status == SP_OK)
-		status = run(by, signature, inputs, request, made, &reason);
+		status = run(processor, held, signature, inputs, request, made, &reason);
 	sp_log_set_subject(outer);
 	if (status != SP_OK) {
 		serving_processor_result_free(made);
@@ -434,10 +422,12 @@ serving_processor_code serving_processor_run(void *model, const char *signature,
 					     size_t output_count, serving_processor_result **result,
 					     serving_processor_error **error)
 {
+	const sp_handle *handle = model;
 	sp_typed_request request = {
 		.input_count = input_count, .outputs = outputs, .output_count = output_count};
 
-	return run_by(&(answerer){.model = model}, signature, inputs, &request, result, error);
+	return run_by(handle != NULL ? handle->processor : NULL, NULL, signature, inputs, &request,
+		      result, error);
 }
 
 serving_processor_code serving_processor_handle_run(
@@ -445,11 +435,12 @@ serving_processor_code serving_processor_handle_run(
 	const serving_processor_tensor *inputs, size_t input_count, const char *const *outputs,
 	size_t output_count, serving_processor_result **result, serving_processor_error **error)
 {
+	const sp_version *version = version_of(handle);
 	sp_typed_request request = {
 		.input_count = input_count, .outputs = outputs, .output_count = output_count};
 
-	return run_by(&(answerer){.held = version_of(handle)}, signature, inputs, &request, result,
-		      error);
+	return run_by(version != NULL ? sp_processor_of(version) : NULL, version, signature, inputs,
+		      &request, result, error);
 }
 
 size_t serving_processor_result_count(const serving_processor_result *result)

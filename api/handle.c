@@ -20,7 +20,7 @@ sp_status sp_handle_open(sp_handle **out, const char *model_config, sp_error *er
 	handle = sp_alloc_zero(1, sizeof(*handle));
 	if (handle == NULL)
 		return sp_no_memory(err, "a model");
-	sp_config_glance(&handle->about, model_config);
+	sp_config_read_log_keys(&handle->about, model_config);
 	sp_config_set_log(&handle->about);
 	outer = sp_log_set_subject(handle->about.model_name);
 	status = sp_processor_open(&handle->processor, model_config, err);

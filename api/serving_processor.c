@@ -7,28 +7,23 @@
 #include "base/log.h"
 #include "processor/request/predict_codec.h"
 
-/* There is no model, so its name for the log line is read from the configuration. */
-static void log_no_model(const char *model_config, const sp_error *error)
-{
-	sp_config about = {0};
-	const char *outer;
-
-	if (model_config != NULL)
-		sp_config_glance(&about, model_config);
-	outer = sp_log_set_subject(about.model_name);
-	sp_log(SP_LOG_ERROR, "[TensorFlow] Processor initialize failed, status: %s", error->text);
-	sp_log_set_subject(outer);
-	sp_config_fini(&about);
-}
-
 void *initialize(const char *model_entry, const char *model_config, int *state)
 {
 	sp_handle *handle = NULL;
+	sp_config about = {0};
+	const char *outer;
 	sp_error error;
 
 	(void)model_entry;
-	if (sp_handle_open(&handle, model_config, &error) != SP_OK)
-		log_no_model(model_config, &error);
+	if (sp_handle_open(&handle, model_config, &error) != SP_OK) {
+		if (model_config != NULL)
+			sp_config_read_log_keys(&about, model_config);
+		outer = sp_log_set_subject(about.model_name);
+		sp_log(SP_LOG_ERROR, "[TensorFlow] Processor initialize failed, status: %s",
+		       error.text);
+		sp_log_set_subject(outer);
+		sp_config_fini(&about);
+	}
 	if (state != NULL)
 		*state = handle != NULL ? 0 : -1;
 	return handle;

@@ -9,14 +9,19 @@
 
 #include "base/alloc.h"
 
-static sp_status system_error(sp_error *err, const char *what, const char *path)
+sp_status sp_file_failed(sp_error *err, sp_status status, const char *what, const char *path)
 {
-	int number = errno;
 	char reason[128];
 
 	/* The GNU strerror_r() returns the text, which need not be in `reason`. */
-	return sp_error_set(err, number == ENOENT || number == ENOTDIR ? SP_NOT_FOUND : SP_IO,
-			    "%s %s: %s", what, path, strerror_r(number, reason, sizeof(reason)));
+	return sp_error_set(err, status, "cannot %s %s: %s", what, path,
+			    strerror_r(errno, reason, sizeof(reason)));
+}
+
+static sp_status system_error(sp_error *err, const char *what, const char *path)
+{
+	return sp_file_failed(err, errno == ENOENT || errno == ENOTDIR ? SP_NOT_FOUND : SP_IO, what,
+			      path);
 }
 
 sp_status sp_file_open(sp_file *out, const char *path, sp_error *err)
@@ -28,9 +33,9 @@ sp_status sp_file_open(sp_file *out, const char *path, sp_error *err)
 	/* O_NONBLOCK: opening a FIFO without a writer must not hang. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
-		return system_error(err, "cannot open", path);
+		return system_error(err, "open", path);
 	if (fstat(fd, &info) != 0) {
-		sp_status status = system_error(err, "cannot stat", path);
+		sp_status status = system_error(err, "stat", path);
 
 		close(fd);
 		return status;
@@ -62,7 +67,7 @@ sp_status sp_file_read_at(const sp_file *file, uint64_t offset, void *buffer, si
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return system_error(err, "cannot read", "an open file");
+			return system_error(err, "read", "an open file");
 		if (n == 0)
 			return sp_error_set(err, SP_CORRUPT,
 					    "the file ends at byte %llu, %zu bytes too early",

@@ -41,6 +41,9 @@ SP_MUST_CHECK sp_status sp_file_read_at(const sp_file *file, uint64_t offset, vo
 /* Starts reading a range into the page cache without waiting; the system may ignore it. */
 void sp_file_fetch(const sp_file *file, uint64_t offset, uint64_t size);
 
+/* Fills *err with "cannot WHAT PATH: REASON", the reason by errno; returns `status`. */
+sp_status sp_file_failed(sp_error *err, sp_status status, const char *what, const char *path);
+
 bool sp_file_is_directory(const char *path);
 bool sp_file_exists(const char *path);
 

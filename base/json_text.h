@@ -3,7 +3,7 @@
 
 #include "base/buffer.h"
 
-/* Appends `text` as a JSON string, with quotes. */
-void sp_json_text_append(sp_buffer *json, const char *text);
+/* Appends `text` as a JSON string, with quotes; invalid UTF-8 becomes U+FFFD. */
+void sp_json_text_append(sp_buffer *json, sp_bytes text);
 
 #endif

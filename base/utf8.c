@@ -53,11 +53,11 @@ bool sp_utf8_valid(sp_bytes text)
 	return true;
 }
 
-/* The C1 controls, U+0080 to U+009F, are the two bytes C2 80 to C2 9F. */
-static bool is_control(const char *s)
+bool sp_utf8_is_control(const char *s)
 {
 	unsigned char first = (unsigned char)s[0];
 
+	/* U+0080 to U+009F are the two bytes C2 80 to C2 9F. */
 	return first < 0x20 || first == 0x7f || (first == 0xc2 && (unsigned char)s[1] < 0xa0);
 }
 
@@ -68,7 +68,7 @@ void sp_utf8_make_printable(char *text)
 	for (size_t i = 0; i < size;) {
 		size_t n = sp_utf8_length(text + i, size - i);
 
-		if (n == 0 || is_control(text + i)) {
+		if (n == 0 || sp_utf8_is_control(text + i)) {
 			text[i] = '?';
 			n = 1;
 		}

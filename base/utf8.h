@@ -17,9 +17,12 @@ size_t sp_utf8_length(const char *s, size_t size);
 
 bool sp_utf8_valid(sp_bytes text);
 
+/* Whether a valid sequence is a control character: below U+0020, U+007F to U+009F. */
+bool sp_utf8_is_control(const char *s);
+
 /*
  * Makes a terminated text safe for one line of a log or a terminal: each byte of invalid
- * UTF-8 and of control characters (below U+0020, U+007F to U+009F) becomes '?'.
+ * UTF-8 and of control characters becomes '?'.
  */
 void sp_utf8_make_printable(char *text);
 

@@ -176,15 +176,6 @@ bool sp_wire_check(sp_bytes message, const sp_wire_schema *schema)
 	return check_message(message, schema, SP_WIRE_MAX_MESSAGE_DEPTH);
 }
 
-size_t sp_wire_count_varints(sp_bytes packed)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < packed.size; i++)
-		count += (unsigned char)packed.data[i] < 0x80;
-	return count;
-}
-
 unsigned char *sp_wire_put_varint(unsigned char *at, uint64_t value)
 {
 	while (value >= 0x80) {

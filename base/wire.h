@@ -57,6 +57,22 @@ static inline sp_wire sp_wire_of(sp_bytes message)
 
 typedef enum sp_wire_result { SP_WIRE_FIELD, SP_WIRE_END, SP_WIRE_MALFORMED } sp_wire_result;
 
+/* Reads a varint below 2^14 and advances *at; -1: a larger one, or the bytes end. */
+static inline int sp_wire_read_small(const unsigned char **at, const unsigned char *end)
+{
+	const unsigned char *p = *at;
+
+	if (end - p >= 1 && p[0] < 0x80) {
+		*at = p + 1;
+		return p[0];
+	}
+	if (end - p >= 2 && p[1] < 0x80) {
+		*at = p + 2;
+		return (p[0] & 0x7f) | p[1] << 7;
+	}
+	return -1;
+}
+
 /* The next field, of any form. */
 sp_wire_result sp_wire__next_any(sp_wire *wire, sp_wire_field *field);
 
@@ -86,9 +102,6 @@ static inline sp_wire_result sp_wire_next(sp_wire *wire, sp_wire_field *field)
  * Reads one varint; false if it is truncated or longer than 10 bytes.  Bits above 64 are dropped.
  */
 bool sp_wire_read_varint(sp_wire *wire, uint64_t *value);
-
-/* The number of varints in the bytes, if well formed: the number of bytes that end one. */
-size_t sp_wire_count_varints(sp_bytes packed);
 
 /* ----------------------------------------------------------- whole messages */
 

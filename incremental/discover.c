@@ -1,7 +1,6 @@
 #include "incremental/discover.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,23 +42,16 @@ static search search_with(const sp_discover_options *options, sp_arena *arena)
 	return s;
 }
 
-static void note(search *s, const char *fmt, ...) SP_PRINTF(2, 3);
-static void note(search *s, const char *fmt, ...)
+/* `text` is in the arena; NULL: out of memory. */
+static void note(search *s, const char *text)
 {
 	sp_discover_note *more = sp_arena_alloc(s->arena, sizeof(*more));
-	char text[1024];
-	va_list args;
 
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	if (more != NULL)
-		*more = (sp_discover_note){.text = sp_arena_text(s->arena, sp_bytes_of(text)),
-					   .next = s->notes};
-	if (more == NULL || more->text == NULL)
-		s->failed = true;
-	else
-		s->notes = more;
+	s->failed |= more == NULL || text == NULL;
+	if (s->failed)
+		return;
+	*more = (sp_discover_note){.text = text, .next = s->notes};
+	s->notes = more;
 }
 
 /* ---------------------------------------------------- the steps in one folder */
@@ -265,15 +257,16 @@ static void note_choice(search *s, const version_folder *best, const version_fol
 
 	if (implausible != NULL)
 		note(s,
-		     "%s/checkpoint has a time that cannot be true, %s, so times choose no folder: "
-		     "%s is served, because it %s, and %s is not",
-		     implausible->path, time_text(time, implausible->time.tv_sec), best->path,
-		     reason_of(best, other), other->path);
+		     sp_arena_printf(s->arena,
+				     "%s/checkpoint has a time that cannot be true, %s, so times "
+				     "choose no folder: %s is served, because it %s, and %s is not",
+				     implausible->path, time_text(time, implausible->time.tv_sec),
+				     best->path, reason_of(best, other), other->path));
 	else
-		note(s,
-		     "the files 'checkpoint' of two folders were changed in the same second: %s is "
-		     "served, because it %s, and %s is not",
-		     best->path, reason_of(best, other), other->path);
+		note(s, sp_arena_printf(s->arena,
+					"the files 'checkpoint' of two folders were changed in the "
+					"same second: %s is served, because it %s, and %s is not",
+					best->path, reason_of(best, other), other->path));
 }
 
 /* Keeps only the folders of the latest second. */
@@ -439,8 +432,10 @@ static sp_status wait_for_index(sp_discovery *out, const search *s, const char *
 static void note_other(search *s, const best_step *best)
 {
 	if (best->other != NULL)
-		note(s, "two checkpoints of step %" PRId64 ": %s is served, %s is not", best->step,
-		     best->prefix, best->other);
+		note(s,
+		     sp_arena_printf(s->arena,
+				     "two checkpoints of step %" PRId64 ": %s is served, %s is not",
+				     best->step, best->prefix, best->other));
 }
 
 /*

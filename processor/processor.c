@@ -7,13 +7,13 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "processor/config/config.h"
-#include "base/json_text.h"
-#include "processor/request/request.h"
-#include "processor/version/runtime.h"
 #include "processor/config/unused_rules.h"
+#include "processor/request/request.h"
 #include "processor/updater/updater.h"
+#include "processor/version/runtime.h"
 #include "session_group/published.h"
 #include "session_group/session_group.h"
 #include "storage/table/table_builder.h"
@@ -106,9 +106,13 @@ void sp_processor_close(sp_processor *processor)
 /* Increments `holders` before it unpins: the updater always sees at least one of both. */
 sp_version *sp_processor_acquire(sp_processor *processor)
 {
-	size_t slot = sp_session_group_wait(processor->acquire_slots);
-	size_t place = sp_session_group_count(processor->group) + slot;
-	sp_version *version = sp_published_pin(processor->published, place);
+	size_t slot = 0, place;
+	sp_version *version;
+
+	/* It cannot fail without a deadline. */
+	(void)!sp_session_group_acquire(&slot, processor->acquire_slots, 0, NULL);
+	place = sp_session_group_count(processor->group) + slot;
+	version = sp_published_pin(processor->published, place);
 	atomic_fetch_add(&version->holders, 1);
 	atomic_store_explicit(&version->processor, processor, memory_order_relaxed);
 	sp_published_unpin(processor->published, place);
@@ -146,7 +150,7 @@ static void append_table(sp_buffer *json, const sp_table *table)
 	sp_table_counters counters;
 
 	sp_buffer_append_text(json, "{\"table\":");
-	sp_json_text_append(json, sp_table_name(table));
+	sp_json_text_append(json, sp_bytes_of(sp_table_name(table)));
 	sp_buffer_printf(json, ",\"dim\":%zu,\"rows\":%zu,\"overlay_rows\":%zu,\"memory\":%zu",
 			 sp_table_dim(table), sp_table_row_count(table), overlay_rows(table),
 			 sp_table_footprint(table));
@@ -155,18 +159,6 @@ static void append_table(sp_buffer *json, const sp_table *table)
 	sp_buffer_append_char(json, '}');
 }
 
-/*
- * Appends the tables of embeddings as a JSON array; for one with a slower tier also where its keys
- * were found, by storage/table/table.h's counters:
- *
- *   [{"table":"item_emb","dim":16,"rows":9000,"overlay_rows":120,"memory":640000},
- *    {"table":"user_emb","dim":16,"rows":80000,"overlay_rows":0,"memory":1073700000,
- *     "tier":"ssd","keys":512,"in_memory":0,"cached":420,"missed":92,"absent":3,
- *     "errors":0,"bytes_read":364544}, ...]
- *
- * without the line breaks.  `rows` counts all rows, `overlay_rows` those of a delta over the
- * others, `memory` is in bytes.
- */
 static void append_tables(sp_buffer *json, const sp_weights *weights)
 {
 	sp_buffer_append_char(json, '[');
@@ -240,7 +232,7 @@ static sp_status admit(sp_processor *processor, const sp_version *held, const ch
 	out->number = number;
 	out->target = (sp_request_target){
 		.session = sp_session_set_get(version->runtime->sessions, number),
-		.snapshot = sp_version_snapshot(version),
+		.snapshot = sp_weights_snapshot(version->weights),
 		.endpoint = sp_runtime_endpoint(version->runtime, signature),
 		.deadline_ns = deadline_ns};
 	if (out->target.endpoint != NULL)
@@ -249,14 +241,14 @@ static sp_status admit(sp_processor *processor, const sp_version *held, const ch
 	return sp_error_set(err, SP_NOT_FOUND, "the model has no signature '%s'", signature);
 }
 
-static sp_processor *processor_of(const sp_version *version)
+const char *sp_processor_name(const sp_processor *processor)
 {
-	return atomic_load_explicit(&version->processor, memory_order_relaxed);
+	return processor->config.model_name;
 }
 
-const char *sp_processor_name_of(const sp_version *version)
+sp_processor *sp_processor_of(const sp_version *version)
 {
-	return processor_of(version)->config.model_name;
+	return atomic_load_explicit(&version->processor, memory_order_relaxed);
 }
 
 sp_status sp_processor_predict(sp_processor *processor, const char *signature, sp_bytes request,
@@ -271,9 +263,9 @@ sp_status sp_processor_predict(sp_processor *processor, const char *signature, s
 	return status;
 }
 
-static sp_status run(sp_processor *processor, const sp_version *held, const char *signature,
-		     const sp_typed_request *request, sp_arena *arena, sp_typed_answer *out,
-		     sp_error *err)
+sp_status sp_processor_run(sp_processor *processor, const sp_version *held, const char *signature,
+			   const sp_typed_request *request, sp_arena *arena, sp_typed_answer *out,
+			   sp_error *err)
 {
 	sp_status status;
 	admission a;
@@ -282,18 +274,4 @@ static sp_status run(sp_processor *processor, const sp_version *held, const char
 	status = sp_request_run_typed(&a.target, request, arena, out, err);
 	leave(processor, &a);
 	return status;
-}
-
-sp_status sp_processor_run(sp_processor *processor, const char *signature,
-			   const sp_typed_request *request, sp_arena *arena, sp_typed_answer *out,
-			   sp_error *err)
-{
-	return run(processor, NULL, signature, request, arena, out, err);
-}
-
-sp_status sp_processor_run_with(const sp_version *version, const char *signature,
-				const sp_typed_request *request, sp_arena *arena,
-				sp_typed_answer *out, sp_error *err)
-{
-	return run(processor_of(version), version, signature, request, arena, out, err);
 }

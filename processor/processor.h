@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/status.h"
-#include "processor/request/typed_request.h"
+#include "processor/request/request.h"
 #include "processor/updater/updater.h"
 #include "processor/version/version.h"
 
@@ -40,11 +40,6 @@ SP_MUST_CHECK sp_status sp_processor_predict(sp_processor *processor, const char
 					     sp_bytes request, void **out, size_t *out_size,
 					     sp_error *err);
 
-/* The same for typed tensors: see processor/request/typed_request.h.  The answer is in `arena`. */
-SP_MUST_CHECK sp_status sp_processor_run(sp_processor *processor, const char *signature,
-					 const sp_typed_request *request, sp_arena *arena,
-					 sp_typed_answer *out, sp_error *err);
-
 /*
  * A handle on the live version, which stays in memory with its graph and its signatures
  * (version->runtime) until the handle is released, however many versions follow.  A version may
@@ -55,13 +50,19 @@ SP_MUST_CHECK sp_status sp_processor_run(sp_processor *processor, const char *si
 sp_version *sp_processor_acquire(sp_processor *processor);
 void sp_processor_release(sp_version *version);
 
-/* As sp_processor_run(), with a version that the caller holds. */
-SP_MUST_CHECK sp_status sp_processor_run_with(const sp_version *version, const char *signature,
-					      const sp_typed_request *request, sp_arena *arena,
-					      sp_typed_answer *out, sp_error *err);
+/* The model's name in log lines. */
+const char *sp_processor_name(const sp_processor *processor);
 
-/* The name of a version's model in log lines. */
-const char *sp_processor_name_of(const sp_version *version);
+/* The processor of a version that the caller holds. */
+sp_processor *sp_processor_of(const sp_version *version);
+
+/*
+ * As sp_processor_predict(), for typed tensors (processor/request/request.h): the answer is in
+ * `arena`.  With a version that the caller holds, this one answers; NULL: the live one.
+ */
+SP_MUST_CHECK sp_status sp_processor_run(sp_processor *processor, const sp_version *held,
+					 const char *signature, const sp_typed_request *request,
+					 sp_arena *arena, sp_typed_answer *out, sp_error *err);
 
 /*
  * The versions (processor/updater/catalog.h), and of the live one as "memory" its bytes and as

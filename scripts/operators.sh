@@ -65,9 +65,8 @@ cat <<'END'
 function by its name) their bodies; so does `BatchFunction`, for the request at hand, and a `Case` that asks `DeviceIndex`
 becomes its branch for the CPU.  Of functions that implement the same (`api_implements`) the one that prefers CPUs is
 called.  Loops of `Enter`, `Merge`, `Switch`, `LoopCond`, `NextIteration` and `Exit` become a
-`While` (`engine/import/import_loops.c`).  The constant that is the flow of a `TensorArray` or `TensorArrayV2` at first becomes
-the array's own.  `XlaDot` and `XlaDotV2` of float become `MatMul` where the file notes that both operands are matrices
-(`engine/stablehlo/front_end.c`).
+`While` (`engine/import/import_loops.c`).  `XlaDot` and `XlaDotV2` of float become `MatMul` where the file notes that both operands are matrices
+(`engine/stablehlo/call_module.c`).
 A `ScatterUpdate` of constants, which says the same in every request, becomes a `TensorScatterUpdate`
 (`engine/passes/constant_writes.h`), and an `AssignVariableOp` of what the variable was read to hold, a `NoOp`.
 So do writes of variables that no answer of any signature shows, as those of metrics (`engine/passes/dead_writes.h`).
@@ -94,22 +93,24 @@ of the list does not take is refused by name, too:
 | --- | --- |
 | training, gradients of other operators than those listed, optimizers, candidate samplers, datasets, queues, readers, summaries | not part of an answer |
 | images (resizing, colors, boxes, glimpses, patches, projections), audio, video, CTC, convolutions and poolings of three dimensions, `LRN` | not met in models of this kind |
-| inverses, solvers, factorizations (Cholesky, LU, QR, SVD, eigenvalues), determinants, matrix logarithms and roots; Bessel functions and integrals; incomplete gamma and beta functions, `Polygamma`, `Zeta` | not met in models of this kind |
+| inverses, solvers, factorizations (Cholesky, LU, QR, SVD, eigenvalues), determinants, matrix logarithms and roots; Bessel functions and integrals; incomplete gamma and beta functions, `Polygamma`, `Zeta`; `MirrorPad` | not met in models of this kind |
 | fused steps of recurrent networks (`LSTMBlockCell`, `BlockLSTM`, `GRUBlockCell`), beam search (`GatherTree`) | not met in models of this kind |
 | Fourier transforms but `RFFT` and `IRFFT` | not met in models of this kind |
-| draws from gamma, Poisson, binomial and parameterized normal distributions; shuffles; generators (`RngReadAndSkip`, `StatefulUniform`, ...) | not met in models of this kind |
+| draws from gamma, Poisson, binomial and parameterized normal distributions, and of classes; shuffles; generators (`RngReadAndSkip`, `StatefulUniform`, ...) | not met in models of this kind |
 | CSR matrices (`SparseMatrixMatMul`, ...), maps of tensors (`TensorMapInsert`, ...), stacks (`StackPushV2`, ...), batches of lists (`TensorListConcatLists`, `TensorListPushBackBatch`), `NearestNeighbors` | not met in models of this kind |
 | quantized operators (`QuantizeV2`, `Dequantize`, `QuantizedMatMul`, ...) and fake quantization; TPU, MKL and CUDA operators (`CudnnRNN`, ...), those of XLA that talk to other processors (`XlaSend`, `XlaAllReduce`, ...) | made by other tools for other machines |
-| `ParseTensor`, `SerializeTensor`, `SerializeManySparse`, `DeserializeSparse` and their kin | not met in models of this kind |
+| `ParseSingleSequenceExample`, `ParseTensor`, `SerializeTensor`, `SerializeManySparse`, `DeserializeSparse` and their kin | not met in models of this kind |
 | sums and products of sparse tensors with sparse or dense ones (`SparseAdd`, `SparseSparseMaximum`, `SparseTensorDenseAdd`, `SparseDenseCwiseMul`, ...), sparse results of reductions (`SparseReduceSumSparse`, ...), operations on sets (`SetSize`, `DenseToDenseSetOperation`, ...) | not met in models of this kind |
-| `RaggedCross`, `SparseFeatureCross` of tf.contrib, `EditDistance`, `EncodeBase64`, `DecodeBase64`, `Fingerprint`, `StringFormat` but for `PrintV2`, which prints nothing | not met in models of this kind |
+| `RaggedCross`, `RaggedFillEmptyRows`, `SparseFeatureCross` of tf.contrib, `EditDistance`, `EncodeBase64`, `DecodeBase64`, `Fingerprint`, `StringFormat` but for `PrintV2`, which prints nothing | not met in models of this kind |
 | `DecodeProtoV2` of texts or with `sanitize`, `EncodeProto`, `DecodeJSONExample`, `DecodeCompressed` | not met in models of this kind |
-| other encodings than UTF-8; `UnicodeScript` | not met in models of this kind |
+| other encodings than UTF-8; `UnicodeScript`, `UnicodeTranscode`, `UnicodeDecodeWithOffsets`; regular expressions that are inputs (`RegexReplace`, `RegexFullMatch`) | not met in models of this kind |
 | `PyFunc` and its kin | code of the host, not of the model |
 | `XlaRngBitGenerator`, and `rng_bit_generator` of a module (keys of JAX's kind "rbg") | which number goes where is left to XLA, and depends on the shape |
 | `custom_call` of LAPACK and BLAS in a module (`lapack_spotrf`, `blas_strsm`, ...), which JAX makes of factorizations and solutions | TensorFlow has no such functions either, and refuses the module |
 | EmbeddingVariables of half, bfloat16 and double (`KvVarHandleOp` with such a `dtype`) | not met in models of this kind |
 | `EVGetVersion` of an embedding with rows on DeepRec's SSD tier, whose records leave versions out | what training has not recorded is not known |
+| `TensorArray` and `TensorArrayV2`, which TensorFlow has not made since 1.0; `TensorArraySplitV3`, `TensorListSplit`, `TensorListConcat` | not met in models of this kind |
+| `LookupTableRemoveV2`, `DestroyResourceOp` | not met in models of this kind |
 | `TensorArrayGradV3` and its kin, which gradients through TensorArrays of the first generation are made of | not met in models of this kind |
 | lists in lists deeper than 8 | not met in models of this kind |
 | `DecodeProtoV2` with `local://` and other types than `tensorflow.Example`, `tensorflow.SequenceExample` and what they are made of | which others there are depends on the program; a file, or `bytes://`, tells of any |

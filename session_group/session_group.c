@@ -82,15 +82,6 @@ sp_status sp_session_group_acquire(size_t *out, sp_session_group *group, int64_t
 			    group->count);
 }
 
-size_t sp_session_group_wait(sp_session_group *group)
-{
-	size_t number = 0;
-
-	/* It cannot fail without a deadline. */
-	(void)!sp_slots_acquire(&number, group->slots, preferred_by(group), 0);
-	return number;
-}
-
 void sp_session_group_release(sp_session_group *group, size_t number)
 {
 	sp_slots_release(group->slots, number);

@@ -40,13 +40,10 @@ size_t sp_session_group_count(const sp_session_group *group);
 
 /*
  * Acquires a number below count; waits while all are busy.  SP_DEADLINE when deadline_ns, a time of
- * sp_clock_now_ns(), passes first; 0: no deadline.
+ * sp_clock_now_ns(), passes first; 0: no deadline, and it cannot fail.
  */
 SP_MUST_CHECK sp_status sp_session_group_acquire(size_t *out, sp_session_group *group,
 						 int64_t deadline_ns, sp_error *err);
-
-/* The same without a deadline. */
-size_t sp_session_group_wait(sp_session_group *group);
 
 /* The caller must no longer use the session and the version of this number. */
 void sp_session_group_release(sp_session_group *group, size_t number);

@@ -146,16 +146,6 @@ static void read_ssd(sp_tool *tool, sp_norms *norms, ranking *frequent, const sp
 		sp_report_u64(&tool->report, "rows_of_ssd_tier", facts.rows);
 }
 
-static sp_status read_norms(sp_norms *norms, const sp_bundle *bundle,
-			    const sp_catalogue_table *table, sp_progress *progress, sp_error *err)
-{
-	for (size_t p = 0; p < table->part_count && table->dim != 0; p++)
-		if (table->parts[p].problem == NULL)
-			SP_TRY(read_part_norms(norms, bundle, &table->parts[p], table->dim,
-					       progress, err));
-	return SP_OK;
-}
-
 /* How many rows of the tensors have a readable frequency. */
 static size_t rows_with_frequency(const sp_catalogue_part *part)
 {
@@ -198,14 +188,6 @@ static sp_status rank_part(ranking *r, const sp_bundle *bundle, const sp_catalog
 	if (status == SP_OK)
 		rank_rows(r, &columns[0], &columns[1]);
 	return sp_columns_close(columns, 2, status, err);
-}
-
-static sp_status rank_parts(ranking *r, const sp_bundle *bundle, const sp_catalogue_table *table,
-			    sp_progress *progress, sp_error *err)
-{
-	for (size_t i = 0; i < table->part_count; i++)
-		SP_TRY(rank_part(r, bundle, &table->parts[i], progress, err));
-	return SP_OK;
 }
 
 static void report_frequent(sp_report *report, const ranking *r)
@@ -300,11 +282,16 @@ static sp_status report_rows(sp_tool *tool, const sp_bundle *bundle,
 
 	if (frequent.keys == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu keys", capacity);
-	SP_TRY(read_norms(&norms, bundle, table, progress, err));
 	/* SSD rows first: if a row is also in the tensors, that one is newer. */
 	read_ssd(tool, &norms, &frequent, bundle, table);
-	if (capacity != 0)
-		SP_TRY(rank_parts(&frequent, bundle, table, progress, err));
+	for (size_t i = 0; i < table->part_count; i++) {
+		const sp_catalogue_part *part = &table->parts[i];
+
+		if (table->dim != 0 && part->problem == NULL)
+			SP_TRY(read_part_norms(&norms, bundle, part, table->dim, progress, err));
+		if (capacity != 0)
+			SP_TRY(rank_part(&frequent, bundle, part, progress, err));
+	}
 	sp_norms_report(&norms, &tool->report);
 	report_frequent(&tool->report, &frequent);
 	return SP_OK;

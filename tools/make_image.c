@@ -19,7 +19,7 @@ enum { MAX_CONFIGURATION = 16 << 20 };
 static void append_member(sp_buffer *json, const char *key, const char *text)
 {
 	sp_buffer_printf(json, ", \"%s\": ", key);
-	sp_json_text_append(json, text);
+	sp_json_text_append(json, sp_bytes_of(text));
 }
 
 /* A configuration with the processor's defaults for embeddings. */

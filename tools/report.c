@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "base/utf8.h"
 
 void sp_report_init(sp_report *report, FILE *out, bool json)
@@ -14,31 +15,12 @@ void sp_report_init(sp_report *report, FILE *out, bool json)
 
 static void write_quoted(FILE *out, sp_bytes text)
 {
-	fputc('"', out);
-	for (size_t i = 0, length; i < text.size; i += length != 0 ? length : 1) {
-		unsigned char c = (unsigned char)text.data[i];
+	sp_buffer quoted;
 
-		length = sp_utf8_length(text.data + i, text.size - i);
-		if (length == 0)
-			fputs("\xef\xbf\xbd", out);
-		else if (c == '"' || c == '\\')
-			fprintf(out, "\\%c", c);
-		else if (c < 0x20)
-			fprintf(out, "\\u%04x", c);
-		else
-			fwrite(text.data + i, 1, length, out);
-	}
-	fputc('"', out);
-}
-
-/* Below U+0020, and U+007F to U+009F. */
-static bool is_control(const char *text, size_t length)
-{
-	unsigned char first = (unsigned char)text[0];
-
-	if (length == 2)
-		return first == 0xc2 && (unsigned char)text[1] < 0xa0;
-	return first < 0x20 || first == 0x7f;
+	sp_buffer_init(&quoted, SIZE_MAX / 2);
+	sp_json_text_append(&quoted, text);
+	fputs(quoted.failed ? "null" : quoted.data, out);
+	sp_buffer_fini(&quoted);
 }
 
 /* Replaces control characters, which could control the terminal. */
@@ -46,7 +28,7 @@ static void write_printable(FILE *out, sp_bytes text)
 {
 	for (size_t i = 0, length; i < text.size; i += length != 0 ? length : 1) {
 		length = sp_utf8_length(text.data + i, text.size - i);
-		if (length == 0 || is_control(text.data + i, length))
+		if (length == 0 || sp_utf8_is_control(text.data + i))
 			fputc('?', out);
 		else
 			fwrite(text.data + i, 1, length, out);

@@ -9,16 +9,20 @@
 
 #define KEY_SET_BYTES ((size_t)256 << 20)
 
-/* Counts of bad rows of one part, with the first key of each kind. */
-typedef struct findings {
-	size_t marks;
-	size_t misrouted;
-	int64_t first_misrouted;
-	size_t misplaced;
-	int64_t first_misplaced;
-	size_t not_finite;
-	int64_t first_not_finite;
-} findings;
+/* What may be wrong with keys or rows of one part. */
+enum { MARKED, MISROUTED, MISPLACED, NOT_FINITE, KINDS };
+
+static const char *const sentences[KINDS] = {
+	[MARKED] = "keys are -1 or -2, which are never served",
+	[MISROUTED] = "keys belong to another part",
+	[MISPLACED] = "keys lie outside their bucket",
+	[NOT_FINITE] = "rows have NaN or infinity",
+};
+
+typedef struct finding {
+	size_t count;
+	int64_t first; /* key */
+} finding;
 
 typedef struct part_check {
 	sp_verification *v;
@@ -26,7 +30,7 @@ typedef struct part_check {
 	size_t part;
 	sp_bucket_offsets offsets;
 	bool has_offsets;
-	findings found;
+	finding found[KINDS];
 } part_check;
 
 static const sp_catalogue_part *part_of(const part_check *c)
@@ -34,26 +38,24 @@ static const sp_catalogue_part *part_of(const part_check *c)
 	return &c->table->parts[c->part];
 }
 
-static void count_key(size_t *count, int64_t *first, int64_t key)
+static void count_key(finding *found, int64_t key)
 {
-	if ((*count)++ == 0)
-		*first = key;
+	if (found->count++ == 0)
+		found->first = key;
 }
 
 static void check_key(part_check *c, int64_t key, size_t row)
 {
-	findings *f = &c->found;
-
 	if (key == -1 || key == -2) {
-		f->marks++;
+		count_key(&c->found[MARKED], key);
 		return;
 	}
 	/* Parts without offsets come from other writers, which may partition keys differently. */
 	if (c->has_offsets && c->table->partitioned && !c->table->delta &&
 	    key % SP_BUCKETS % (int64_t)c->table->part_count != (int64_t)c->part)
-		count_key(&f->misrouted, &f->first_misrouted, key);
+		count_key(&c->found[MISROUTED], key);
 	if (c->has_offsets && !sp_bucket_offsets_allow(&c->offsets, key, row))
-		count_key(&f->misplaced, &f->first_misplaced, key);
+		count_key(&c->found[MISPLACED], key);
 }
 
 static void check_rows(part_check *c, sp_column *keys, sp_column *values)
@@ -72,7 +74,7 @@ static void check_rows(part_check *c, sp_column *keys, sp_column *values)
 			check_key(c, key, first + i);
 			if (!sp_row_is_finite(values->width,
 					      rows + i * values->width * sizeof(float)))
-				count_key(&c->found.not_finite, &c->found.first_not_finite, key);
+				count_key(&c->found[NOT_FINITE], key);
 		}
 	}
 }
@@ -96,24 +98,16 @@ static void read_offsets(part_check *c)
 
 static void report_findings(part_check *c)
 {
-	const findings *f = &c->found;
 	const char *name = part_of(c)->name;
 
-	if (f->marks != 0)
-		sp_verify_problem(c->v, name, "%zu keys are -1 or -2, which are never served",
-				  f->marks);
-	if (f->misrouted != 0)
-		sp_verify_problem(c->v, name,
-				  "%zu keys belong to another part, the first is %" PRId64,
-				  f->misrouted, f->first_misrouted);
-	if (f->misplaced != 0)
-		sp_verify_problem(c->v, name,
-				  "%zu keys lie outside their bucket, the first is %" PRId64,
-				  f->misplaced, f->first_misplaced);
-	if (f->not_finite != 0)
-		sp_verify_problem(c->v, name,
-				  "%zu rows have NaN or infinity, the first is that of %" PRId64,
-				  f->not_finite, f->first_not_finite);
+	for (int kind = 0; kind < KINDS; kind++) {
+		const finding *found = &c->found[kind];
+
+		if (found->count != 0)
+			sp_verify_problem(c->v, name, "%zu %s, the first is %s%" PRId64,
+					  found->count, sentences[kind],
+					  kind == NOT_FINITE ? "that of " : "", found->first);
+	}
 }
 
 /* The tensor has one element per row, or fewer if an older writer made it. */
@@ -147,7 +141,7 @@ static sp_status check_ssd_piece(void *context, const sp_ssd_piece *piece, sp_er
 	(void)err;
 	for (size_t i = 0; i < piece->count; i++)
 		if (piece->keys[i] != -1 && !sp_row_is_finite(dim, piece->rows + i * dim))
-			count_key(&c->found.not_finite, &c->found.first_not_finite, piece->keys[i]);
+			count_key(&c->found[NOT_FINITE], piece->keys[i]);
 	return SP_OK;
 }
 
@@ -190,7 +184,7 @@ static bool verify_part(part_check *c)
 /* ----------------------------------------------------------------- duplicates */
 
 static sp_status count_repeats(sp_verification *v, const sp_catalogue_part *part, sp_key_set *set,
-			       size_t *repeats, int64_t *first, sp_error *err)
+			       finding *repeats, sp_error *err)
 {
 	sp_column keys = {0};
 	sp_status status = sp_column_open(&keys, v->bundle, part->keys, 1, NULL, err);
@@ -202,7 +196,7 @@ static sp_status count_repeats(sp_verification *v, const sp_catalogue_part *part
 			int64_t key = sp_column_key(&keys, piece, i);
 
 			if (key != -1 && sp_key_set_add(set, key))
-				count_key(repeats, first, key);
+				count_key(repeats, key);
 		}
 	}
 	return sp_columns_close(&keys, 1, status, err);
@@ -212,21 +206,20 @@ static sp_status count_repeats(sp_verification *v, const sp_catalogue_part *part
 static sp_status find_repeats(sp_verification *v, const sp_catalogue_part *part, sp_error *err)
 {
 	sp_status status = SP_OK;
-	size_t repeats = 0;
-	int64_t first = 0;
+	finding repeats = {0};
 	sp_key_set set;
 
 	if (!sp_key_set_init(&set, part->rows, KEY_SET_BYTES))
 		return sp_error_set(err, SP_NO_MEMORY, "no memory to look for repeated keys");
 	for (size_t pass = 0; pass < set.passes && status == SP_OK; pass++) {
 		sp_key_set_start(&set, pass);
-		status = count_repeats(v, part, &set, &repeats, &first, err);
+		status = count_repeats(v, part, &set, &repeats, err);
 	}
 	sp_key_set_fini(&set);
-	if (status == SP_OK && repeats != 0)
+	if (status == SP_OK && repeats.count != 0)
 		sp_verify_problem(v, part->name,
-				  "%zu rows repeat an earlier key, the first is %" PRId64, repeats,
-				  first);
+				  "%zu rows repeat an earlier key, the first is %" PRId64,
+				  repeats.count, repeats.first);
 	return status;
 }
 

@@ -1,8 +1,13 @@
 #ifndef SP_API_HOST_WORKER_H
 #define SP_API_HOST_WORKER_H
 
+#include <stdint.h>
+
 #include "api/host/http/http_request.h"
+#include "api/host/messages/message.h"
+#include "api/host/predict/json_examples.h"
 #include "api/host/predict/json_request.h"
+#include "api/host/v2/v2_request.h"
 #include "base/arena.h"
 #include "base/budget.h"
 #include "base/status.h"
@@ -15,7 +20,10 @@
  */
 typedef struct sp_worker {
 	sp_json_request *json;
-	sp_arena *arena; /* for any codec; reset after every job */
+	sp_json_examples *examples;
+	sp_v2_request *v2;
+	sp_arena *arena;                        /* for any codec; reset after every job */
+	uint16_t input_order[SP_MESSAGE_ORDER]; /* sp_message_memory.order */
 } sp_worker;
 
 struct sp_serving;

@@ -245,11 +245,13 @@ static void load(bench *b)
 				  .partition_num = 1};
 	sp_arena *arena = sp_arena_create(4096);
 	sp_embedding embedding;
-	sp_row_format format;
+	sp_row_format format = SP_ROW_FP32;
 	sp_bundle *bundle;
 	sp_error err;
 
-	if (!sp_row_format_parse(&format, b->format) || arena == NULL)
+	while (format < SP_ROW_FORMATS && strcmp(sp_row_format_name(format), b->format) != 0)
+		format++;
+	if (format == SP_ROW_FORMATS || arena == NULL)
 		fail("unknown row format");
 	rule.value = format;
 	check(sp_bundle_open(&bundle, b->prefix, &err), &err);

@@ -2,7 +2,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 sp_status sp_prepare_outputs(sp_prepare *prepare, size_t count, sp_dtype dtype, sp_error *err)
 {

@@ -56,11 +56,11 @@ bool sp_pattern_is_vector(const sp_graph *graph, sp_port port, const int64_t *va
 	return true;
 }
 
-bool sp_pattern_attr_int(const sp_node *node, const char *name, int64_t fallback, int64_t value)
+bool sp_pattern_attr_int(const sp_node *node, const char *name, int64_t value)
 {
 	int64_t found;
 
-	return sp_node_attr_int(node, name, fallback, &found, NULL) == SP_OK && found == value;
+	return sp_node_attr_int(node, name, 0, &found, NULL) == SP_OK && found == value;
 }
 
 bool sp_pattern_attr_type(const sp_node *node, const char *name, sp_dtype value)
@@ -80,11 +80,11 @@ bool sp_pattern_is_element(const sp_graph *graph, sp_port port, sp_port vector, 
 	       sp_pattern_is_vector(graph, slice->inputs[1], &i, 1) &&
 	       sp_pattern_is_vector(graph, slice->inputs[2], &end, 1) &&
 	       sp_pattern_is_vector(graph, slice->inputs[3], &one, 1) &&
-	       sp_pattern_attr_int(slice, "shrink_axis_mask", 0, 1) &&
-	       sp_pattern_attr_int(slice, "begin_mask", 0, 0) &&
-	       sp_pattern_attr_int(slice, "end_mask", 0, 0) &&
-	       sp_pattern_attr_int(slice, "ellipsis_mask", 0, 0) &&
-	       sp_pattern_attr_int(slice, "new_axis_mask", 0, 0);
+	       sp_pattern_attr_int(slice, "shrink_axis_mask", 1) &&
+	       sp_pattern_attr_int(slice, "begin_mask", 0) &&
+	       sp_pattern_attr_int(slice, "end_mask", 0) &&
+	       sp_pattern_attr_int(slice, "ellipsis_mask", 0) &&
+	       sp_pattern_attr_int(slice, "new_axis_mask", 0);
 }
 
 bool sp_pattern_is_dimension(const sp_graph *graph, sp_port port, sp_port of, int64_t axis)

@@ -51,8 +51,8 @@ bool sp_pattern_is_element(const sp_graph *graph, sp_port port, sp_port vector, 
 /* Whether `port` is the scalar shape(of)[axis]. */
 bool sp_pattern_is_dimension(const sp_graph *graph, sp_port port, sp_port of, int64_t axis);
 
-/* Whether the attribute, or its default where it is left out, has that value. */
-bool sp_pattern_attr_int(const sp_node *node, const char *name, int64_t fallback, int64_t value);
+/* Whether the attribute has that value; a number that is left out is 0. */
+bool sp_pattern_attr_int(const sp_node *node, const char *name, int64_t value);
 bool sp_pattern_attr_type(const sp_node *node, const char *name, sp_dtype value);
 
 #endif

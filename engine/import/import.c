@@ -1,4 +1,3 @@
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -227,7 +226,7 @@ static sp_status write_node(sp_importer *im, const sp_frame *frame)
 {
 	sp_scope *in = frame->in;
 	const sp_node_def *def = &in->nodes[frame->node];
-	sp_place *place = &in->places[frame->node];
+	sp_import_progress *place = &in->places[frame->node];
 	sp_owner *owner = place->owner;
 	bool is_call = owner != NULL && owner->kind == SP_OWNER_CALL;
 	bool is_loop = owner != NULL && owner->kind == SP_OWNER_LOOP;

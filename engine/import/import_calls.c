@@ -231,7 +231,8 @@ static bool call_kind(const sp_importer *im, const sp_node_def *node, sp_owner_k
 }
 
 /* Notes why a call of a missing function is not supported. */
-static sp_status explain_no_call(sp_importer *im, const sp_node_def *node, sp_place *place)
+static sp_status explain_no_call(sp_importer *im, const sp_node_def *node,
+				 sp_import_progress *place)
 {
 	const char *name = named_function(node);
 	sp_owner_kind ignored;

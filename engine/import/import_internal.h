@@ -23,12 +23,12 @@ typedef enum sp_visit { SP_VISIT_NEW = 0, SP_VISIT_OPEN, SP_VISIT_DONE } sp_visi
 typedef struct sp_scope sp_scope;
 typedef struct sp_owner sp_owner;
 
-typedef struct sp_place {
+typedef struct sp_import_progress {
 	uint32_t flat; /* index in the flat list once SP_VISIT_DONE */
 	sp_visit state;
 	sp_owner *owner;     /* of a call or loop, once it is opened */
 	const char *refused; /* why the call is not supported; NULL when it is */
-} sp_place;
+} sp_import_progress;
 
 /* The graph, or one call of a function. */
 struct sp_scope {
@@ -42,7 +42,7 @@ struct sp_scope {
 	const sp_node_def *nodes;
 	size_t node_count;
 	const sp_map *names; /* nodes by index, arguments by SP_ARGUMENT + number */
-	sp_place *places;
+	sp_import_progress *places;
 	struct sp_loops *loops;  /* import_loops.c; NULL when there are none */
 	const char *loops_error; /* why they were not recognised, or NULL */
 };

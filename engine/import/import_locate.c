@@ -81,37 +81,10 @@ static sp_status follow_argument(sp_importer *im, const sp_scope *body, uint64_t
 			    owner->in->prefix, node->name, (unsigned long long)i);
 }
 
-static bool is_zero(const sp_node_def *node)
-{
-	const sp_attr *value = sp_attr_find(node->attrs, node->attr_count, "value");
-
-	return value != NULL && value->kind == SP_ATTR_TENSOR && value->tensor->dtype == SP_FLOAT &&
-	       sp_tensor_is_scalar(value->tensor) && *sp_tensor_f32(value->tensor) == 0;
-}
-
 /*
- * The initial flow of a TensorArray of the first two versions is a constant 0 with a control edge
- * from the array.  It stands for the array's output 1; NULL for other nodes.
- */
-static const char *flow_of_array(sp_importer *im, const sp_scope *in, uint32_t node)
-{
-	const sp_node_def *flow = &in->nodes[node], *array;
-	uint64_t found;
-
-	if (in->function != NULL || flow->input_count != 1 || flow->inputs[0][0] != '^' ||
-	    strcmp(flow->op, "Const") != 0 || !is_zero(flow) ||
-	    !sp_map_get(in->names, sp_bytes_of(flow->inputs[0] + 1), &found))
-		return NULL;
-	array = &in->nodes[found];
-	if (strcmp(array->op, "TensorArray") != 0 && strcmp(array->op, "TensorArrayV2") != 0)
-		return NULL;
-	return sp_arena_printf(im->scratch, "%s:1", array->name);
-}
-
-/*
- * Nodes that forward another value: flows of old arrays, parts of loops, outputs of a loop whose
- * variable is constant, and a Merge with a constant condition.  For these *follows is true, and
- * *ref is another reference of the same scope, or NULL when *out has the value.
+ * Nodes that forward another value: parts of loops, outputs of a loop whose variable is constant,
+ * and a Merge with a constant condition.  For these *follows is true, and *ref is another reference
+ * of the same scope, or NULL when *out has the value.
  */
 static sp_status follow_node(sp_importer *im, sp_target *out, const char **ref, bool *follows)
 {
@@ -120,9 +93,6 @@ static sp_status follow_node(sp_importer *im, sp_target *out, const char **ref, 
 	const sp_owner *owner;
 
 	*follows = true;
-	*ref = out->control ? NULL : flow_of_array(im, in, out->node);
-	if (*ref != NULL)
-		return SP_OK;
 	if (in->loops != NULL && sp_import__loop_meaning(in, out->node, out->control, &meaning)) {
 		out->variable = meaning.variable;
 		*ref = meaning.ref;

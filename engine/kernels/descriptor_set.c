@@ -25,42 +25,19 @@ static sp_status malformed(sp_error *err)
 	return sp_error_set(err, SP_INVALID, "the descriptor set is malformed");
 }
 
-/* Iterates over the fields of a message. */
-typedef struct cursor {
-	sp_bytes rest;
-	uint32_t tag;
-	uint64_t number; /* value of a varint */
-	sp_bytes bytes;  /* value of other wire types */
-	bool broken;
-} cursor;
-
-static bool next(cursor *at)
+static bool is_number(const sp_protobuf_cursor *at, uint32_t field)
 {
-	if (at->rest.size == 0)
-		return false;
-	at->broken = !sp_protobuf_tag(&at->rest, &at->tag) || at->tag < 8 ||
-		     !sp_protobuf_value(&at->rest, at->tag, &at->number, &at->bytes);
-	return !at->broken;
-}
-
-static bool is_message(const cursor *at, uint32_t field)
-{
-	return at->tag == (field << 3 | SP_PROTOBUF_DELIMITED);
-}
-
-static bool is_number(const cursor *at, uint32_t field)
-{
-	return at->tag == (field << 3 | SP_PROTOBUF_VARINT);
+	return sp_protobuf_is(at, field, SP_PROTOBUF_VARINT);
 }
 
 /* The last string in that field; empty without one. */
 static sp_bytes text_of(sp_bytes message, uint32_t field)
 {
-	cursor at = {.rest = message};
+	sp_protobuf_cursor at = {.rest = message};
 	sp_bytes text = {"", 0};
 
-	while (next(&at))
-		if (is_message(&at, field))
+	while (sp_protobuf_next(&at))
+		if (sp_protobuf_is_message(&at, field))
 			text = at.bytes;
 	return text;
 }
@@ -111,17 +88,17 @@ static uint32_t field_of(const scope *where, wanted kind)
  */
 static bool step(sp_bytes in, const scope *where, wanted kind, sp_bytes *name, sp_bytes *out)
 {
-	cursor at = {.rest = in};
+	sp_protobuf_cursor at = {.rest = in};
 
-	while (next(&at)) {
-		bool is_wanted = is_message(&at, field_of(where, kind));
+	while (sp_protobuf_next(&at)) {
+		bool is_wanted = sp_protobuf_is_message(&at, field_of(where, kind));
 		sp_bytes rest = *name;
 
-		if (!is_wanted && !is_message(&at, where->messages))
+		if (!is_wanted && !sp_protobuf_is_message(&at, where->messages))
 			continue;
 		if (!take_name(&rest, text_of(at.bytes, ANY_NAME)))
 			continue;
-		if (rest.size == 0 ? !is_wanted : !is_message(&at, where->messages))
+		if (rest.size == 0 ? !is_wanted : !sp_protobuf_is_message(&at, where->messages))
 			continue;
 		*name = rest;
 		*out = at.bytes;
@@ -147,12 +124,13 @@ static bool find_in_file(sp_bytes file, wanted kind, sp_bytes name, sp_bytes *ou
 static sp_status find(sp_bytes set, wanted kind, sp_bytes name, sp_bytes *out, sp_error *err)
 {
 	static const char *const words[] = {"message type", "enum", "extension"};
-	cursor at = {.rest = set};
+	sp_protobuf_cursor at = {.rest = set};
 
 	if (name.size != 0 && name.data[0] == '.')
 		name = sp_protobuf_skip(name, 1);
-	while (name.size != 0 && next(&at))
-		if (is_message(&at, SET_FILE) && find_in_file(at.bytes, kind, name, out))
+	while (name.size != 0 && sp_protobuf_next(&at))
+		if (sp_protobuf_is_message(&at, SET_FILE) &&
+		    find_in_file(at.bytes, kind, name, out))
 			return SP_OK;
 	if (at.broken)
 		return malformed(err);
@@ -170,14 +148,14 @@ sp_status sp_descriptor_message(sp_bytes set, sp_bytes name, sp_bytes *out, sp_e
 /* `most` is the largest valid field number. */
 static sp_status read_field(sp_bytes from, uint32_t most, sp_proto_field *out, sp_error *err)
 {
-	cursor at = {.rest = from};
+	sp_protobuf_cursor at = {.rest = from};
 	uint64_t number = 0, type = 0;
 
 	*out = (sp_proto_field){.name = {"", 0}, .default_value = {"", 0}, .type_name = {"", 0}};
-	while (next(&at)) {
-		if (is_message(&at, ANY_NAME))
+	while (sp_protobuf_next(&at)) {
+		if (sp_protobuf_is_message(&at, ANY_NAME))
 			out->name = at.bytes;
-		else if (is_message(&at, 2))
+		else if (sp_protobuf_is_message(&at, 2))
 			out->extendee = at.bytes;
 		else if (is_number(&at, 3))
 			number = at.number;
@@ -185,9 +163,9 @@ static sp_status read_field(sp_bytes from, uint32_t most, sp_proto_field *out, s
 			out->is_repeated = at.number == 3;
 		else if (is_number(&at, 5))
 			type = at.number;
-		else if (is_message(&at, 6))
+		else if (sp_protobuf_is_message(&at, 6))
 			out->type_name = at.bytes;
-		else if (is_message(&at, 7))
+		else if (sp_protobuf_is_message(&at, 7))
 			out->default_value = at.bytes;
 	}
 	if (at.broken)
@@ -206,25 +184,25 @@ static sp_status read_field(sp_bytes from, uint32_t most, sp_proto_field *out, s
 /* The count of fields with that number. */
 static sp_status count_texts(sp_bytes message, uint32_t field, size_t *count, sp_error *err)
 {
-	cursor at = {.rest = message};
+	sp_protobuf_cursor at = {.rest = message};
 
-	for (*count = 0; next(&at);)
-		*count += is_message(&at, field);
+	for (*count = 0; sp_protobuf_next(&at);)
+		*count += sp_protobuf_is_message(&at, field);
 	return at.broken ? malformed(err) : SP_OK;
 }
 
 sp_status sp_descriptor_fields(sp_bytes message, sp_arena *arena, sp_proto_field **out,
 			       size_t *count, sp_error *err)
 {
-	cursor at = {.rest = message};
+	sp_protobuf_cursor at = {.rest = message};
 	size_t n = 0;
 
 	SP_TRY(count_texts(message, MESSAGE_FIELD, count, err));
 	*out = sp_arena_array(arena, *count, sizeof(**out));
 	if (*out == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu fields", *count);
-	while (next(&at))
-		if (is_message(&at, MESSAGE_FIELD))
+	while (sp_protobuf_next(&at))
+		if (sp_protobuf_is_message(&at, MESSAGE_FIELD))
 			SP_TRY(read_field(at.bytes, SP_PROTO_MAX_NUMBER, &(*out)[n++], err));
 	return SP_OK;
 }
@@ -250,10 +228,10 @@ sp_status sp_descriptor_extension(sp_bytes set, sp_bytes extended, sp_bytes name
 
 static int32_t value_number(sp_bytes value)
 {
-	cursor at = {.rest = value};
+	sp_protobuf_cursor at = {.rest = value};
 	int32_t number = 0;
 
-	while (next(&at))
+	while (sp_protobuf_next(&at))
 		if (is_number(&at, VALUE_NUMBER))
 			number = (int32_t)at.number;
 	return number;
@@ -262,12 +240,12 @@ static int32_t value_number(sp_bytes value)
 sp_status sp_descriptor_enum(sp_bytes set, sp_bytes name, sp_bytes value, int32_t *out,
 			     sp_error *err)
 {
-	cursor at = {.rest = {"", 0}};
+	sp_protobuf_cursor at = {.rest = {"", 0}};
 
 	*out = 0;
 	SP_TRY(find(set, AN_ENUM, name, &at.rest, err));
-	while (next(&at)) {
-		if (!is_message(&at, ENUM_VALUE))
+	while (sp_protobuf_next(&at)) {
+		if (!sp_protobuf_is_message(&at, ENUM_VALUE))
 			continue;
 		if (value.size != 0 && !sp_bytes_equal(text_of(at.bytes, ANY_NAME), value))
 			continue;

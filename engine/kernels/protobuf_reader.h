@@ -93,6 +93,36 @@ static inline bool sp_protobuf_value(sp_bytes *from, uint32_t tag, uint64_t *num
 	}
 }
 
+/* Iterates over the fields of a message. */
+typedef struct sp_protobuf_cursor {
+	sp_bytes rest;
+	uint32_t tag;
+	uint64_t number; /* value of a varint */
+	sp_bytes bytes;  /* value of other wire types */
+	bool broken;
+} sp_protobuf_cursor;
+
+/* False at the end, and at a malformed field: then `broken` is set. */
+static inline bool sp_protobuf_next(sp_protobuf_cursor *at)
+{
+	if (at->rest.size == 0)
+		return false;
+	at->broken = !sp_protobuf_tag(&at->rest, &at->tag) || at->tag < 8 ||
+		     !sp_protobuf_value(&at->rest, at->tag, &at->number, &at->bytes);
+	return !at->broken;
+}
+
+static inline bool sp_protobuf_is(const sp_protobuf_cursor *at, uint32_t field, uint32_t type)
+{
+	return at->tag == (field << 3 | type);
+}
+
+/* Whether it is that field, holding a message, a string or packed numbers. */
+static inline bool sp_protobuf_is_message(const sp_protobuf_cursor *at, uint32_t field)
+{
+	return sp_protobuf_is(at, field, SP_PROTOBUF_DELIMITED);
+}
+
 /* Skips a field, with its tag. */
 static inline bool sp_protobuf_skip_field(sp_bytes *from)
 {

@@ -28,35 +28,11 @@ enum {
 	SPLIT_COLUMN = 5,
 };
 
-typedef struct field {
-	uint32_t number, type;
-	uint64_t varint;
-	sp_bytes bytes;
-} field;
-
-static bool next_field(sp_bytes *from, field *out)
+/* Whether it is that field with one float, or with packed floats. */
+static bool is_floats(const sp_protobuf_cursor *at, uint32_t field)
 {
-	uint32_t tag;
-
-	if (!sp_protobuf_tag(from, &tag) ||
-	    !sp_protobuf_value(from, tag, &out->varint, &out->bytes))
-		return false;
-	out->number = tag >> 3;
-	out->type = tag & 7;
-	return out->number != 0;
-}
-
-static bool is_message(const field *f, uint32_t number)
-{
-	return f->number == number && f->type == SP_PROTOBUF_DELIMITED;
-}
-
-/* Whether f is field `number` with one float, or with packed floats. */
-static bool is_floats(const field *f, uint32_t number)
-{
-	return f->number == number &&
-	       (f->type == SP_PROTOBUF_FIXED32 ||
-		(f->type == SP_PROTOBUF_DELIMITED && f->bytes.size % sizeof(float) == 0));
+	return sp_protobuf_is(at, field, SP_PROTOBUF_FIXED32) ||
+	       (sp_protobuf_is_message(at, field) && at->bytes.size % sizeof(float) == 0);
 }
 
 static sp_status broken(sp_error *err)
@@ -75,6 +51,12 @@ typedef struct reader {
 	sp_error *err;
 } reader;
 
+/* After the last field. */
+static sp_status end(const reader *r, const sp_protobuf_cursor *at)
+{
+	return at->broken ? broken(r->err) : SP_OK;
+}
+
 static sp_status no_memory(const reader *r)
 {
 	return sp_error_set(r->err, SP_NO_MEMORY, "no memory for an ensemble of trees");
@@ -82,38 +64,33 @@ static sp_status no_memory(const reader *r)
 
 /* ------------------------------------------------------------------ leaves */
 
-static sp_status count_vector(const reader *r, sp_bytes vector, size_t *count)
+/* The number of floats in fields with that number. */
+static sp_status count_floats(const reader *r, sp_bytes vector, uint32_t number, size_t *count)
 {
-	*count = 0;
-	while (vector.size != 0) {
-		field f;
+	sp_protobuf_cursor at = {.rest = vector};
 
-		if (!next_field(&vector, &f))
-			return broken(r->err);
-		if (is_floats(&f, VECTOR_VALUE))
-			*count += f.bytes.size / sizeof(float);
-	}
-	return SP_OK;
+	*count = 0;
+	while (sp_protobuf_next(&at))
+		if (is_floats(&at, number))
+			*count += at.bytes.size / sizeof(float);
+	return end(r, &at);
 }
 
 static sp_status read_vector(const reader *r, sp_bytes vector, sp_tree_node *node)
 {
 	float *values;
-	size_t count, at = 0;
+	size_t count, filled = 0;
+	sp_protobuf_cursor at = {.rest = vector};
 
-	SP_TRY(count_vector(r, vector, &count));
+	SP_TRY(count_floats(r, vector, VECTOR_VALUE, &count));
 	values = sp_arena_array(r->arena, count, sizeof(*values));
 	if (values == NULL)
 		return no_memory(r);
-	while (vector.size != 0) {
-		field f;
-
-		if (!next_field(&vector, &f))
-			return broken(r->err);
-		if (!is_floats(&f, VECTOR_VALUE))
+	while (sp_protobuf_next(&at)) {
+		if (!is_floats(&at, VECTOR_VALUE))
 			continue;
-		memcpy(values + at, f.bytes.data, f.bytes.size);
-		at += f.bytes.size / sizeof(float);
+		memcpy(values + filled, at.bytes.data, at.bytes.size);
+		filled += at.bytes.size / sizeof(float);
 	}
 	node->values = values;
 	node->value_count = count;
@@ -137,141 +114,112 @@ static sp_status read_leaf(const reader *r, sp_bytes leaf, sp_tree_node *node)
 {
 	bool has_vector = false;
 	float scalar = 0;
+	sp_protobuf_cursor at = {.rest = leaf};
 
 	if (node->values != NULL)
 		return broken(r->err);
-	while (leaf.size != 0) {
-		field f;
-
-		if (!next_field(&leaf, &f))
-			return broken(r->err);
-		if (f.number == LEAF_SCALAR && f.type == SP_PROTOBUF_FIXED32) {
-			memcpy(&scalar, f.bytes.data, sizeof(scalar));
-		} else if (is_message(&f, LEAF_VECTOR)) {
-			SP_TRY(read_vector(r, f.bytes, node));
+	while (sp_protobuf_next(&at)) {
+		if (sp_protobuf_is(&at, LEAF_SCALAR, SP_PROTOBUF_FIXED32)) {
+			memcpy(&scalar, at.bytes.data, sizeof(scalar));
+		} else if (sp_protobuf_is_message(&at, LEAF_VECTOR)) {
+			SP_TRY(read_vector(r, at.bytes, node));
 			has_vector = true;
-		} else if (is_message(&f, LEAF_SPARSE)) {
+		} else if (sp_protobuf_is_message(&at, LEAF_SPARSE)) {
 			has_vector = false;
 		}
 	}
+	SP_TRY(end(r, &at));
 	return has_vector ? SP_OK : read_scalar(r, scalar, node);
 }
 
 static sp_status read_metadata(const reader *r, sp_bytes metadata, sp_tree_node *node)
 {
-	while (metadata.size != 0) {
-		field f;
+	sp_protobuf_cursor at = {.rest = metadata};
 
-		if (!next_field(&metadata, &f))
-			return broken(r->err);
-		if (is_message(&f, METADATA_LEAF))
-			SP_TRY(read_leaf(r, f.bytes, node));
-	}
-	return SP_OK;
+	while (sp_protobuf_next(&at))
+		if (sp_protobuf_is_message(&at, METADATA_LEAF))
+			SP_TRY(read_leaf(r, at.bytes, node));
+	return end(r, &at);
 }
 
 /* ------------------------------------------------------------------- nodes */
 
 static sp_status read_split(const reader *r, sp_bytes split, sp_tree_node *node)
 {
-	while (split.size != 0) {
-		int32_t *const fields[] = {
-			[SPLIT_FEATURE] = &node->feature, [SPLIT_NUMBER] = &node->number,
-			[SPLIT_LEFT] = &node->left,       [SPLIT_RIGHT] = &node->right,
-			[SPLIT_COLUMN] = &node->column,
-		};
-		field f;
+	int32_t *const fields[] = {
+		[SPLIT_FEATURE] = &node->feature, [SPLIT_NUMBER] = &node->number,
+		[SPLIT_LEFT] = &node->left,       [SPLIT_RIGHT] = &node->right,
+		[SPLIT_COLUMN] = &node->column,
+	};
+	sp_protobuf_cursor at = {.rest = split};
 
-		if (!next_field(&split, &f))
-			return broken(r->err);
-		if (f.number <= SPLIT_COLUMN && f.type == SP_PROTOBUF_VARINT)
-			*fields[f.number] = (int32_t)f.varint;
-	}
-	return SP_OK;
+	while (sp_protobuf_next(&at))
+		if (at.tag >> 3 <= SPLIT_COLUMN && (at.tag & 7) == SP_PROTOBUF_VARINT)
+			*fields[at.tag >> 3] = (int32_t)at.number;
+	return end(r, &at);
 }
 
 /* The metadata of a leaf are not needed and skipped. */
 static sp_status read_node(const reader *r, sp_bytes message, sp_tree_node *node)
 {
 	sp_bytes metadata = {"", 0};
+	sp_protobuf_cursor at = {.rest = message};
 
-	while (message.size != 0) {
-		field f;
-
-		if (!next_field(&message, &f))
-			return broken(r->err);
-		if (is_message(&f, NODE_METADATA)) {
-			metadata = f.bytes;
+	while (sp_protobuf_next(&at)) {
+		if (sp_protobuf_is_message(&at, NODE_METADATA)) {
+			metadata = at.bytes;
 			continue;
 		}
-		if (f.number > NODE_CATEGORICAL || f.type != SP_PROTOBUF_DELIMITED)
+		if (at.tag >> 3 > NODE_CATEGORICAL || (at.tag & 7) != SP_PROTOBUF_DELIMITED)
 			continue;
 		if (node->kind != SP_TREE_NONE)
 			return broken(r->err);
-		node->kind = f.number == NODE_LEAF        ? SP_TREE_LEAF
-			     : f.number == NODE_THRESHOLD ? SP_TREE_THRESHOLD
-							  : SP_TREE_CATEGORICAL;
+		node->kind = sp_protobuf_is_message(&at, NODE_LEAF)        ? SP_TREE_LEAF
+			     : sp_protobuf_is_message(&at, NODE_THRESHOLD) ? SP_TREE_THRESHOLD
+									   : SP_TREE_CATEGORICAL;
 		if (node->kind == SP_TREE_LEAF)
-			SP_TRY(read_leaf(r, f.bytes, node));
+			SP_TRY(read_leaf(r, at.bytes, node));
 		else
-			SP_TRY(read_split(r, f.bytes, node));
+			SP_TRY(read_split(r, at.bytes, node));
 	}
+	SP_TRY(end(r, &at));
 	return node->kind == SP_TREE_LEAF ? SP_OK : read_metadata(r, metadata, node);
 }
 
 /* The count of message fields with that number. */
 static sp_status count_messages(const reader *r, sp_bytes from, uint32_t number, size_t *count)
 {
-	*count = 0;
-	while (from.size != 0) {
-		field f;
+	sp_protobuf_cursor at = {.rest = from};
 
-		if (!next_field(&from, &f))
-			return broken(r->err);
-		*count += is_message(&f, number);
-	}
-	return SP_OK;
+	*count = 0;
+	while (sp_protobuf_next(&at))
+		*count += sp_protobuf_is_message(&at, number);
+	return end(r, &at);
 }
 
 static sp_status read_tree(const reader *r, sp_bytes message, sp_tree *tree)
 {
 	sp_tree_node *nodes;
+	sp_protobuf_cursor at = {.rest = message};
 
 	SP_TRY(count_messages(r, message, TREE_NODES, &tree->node_count));
 	nodes = sp_arena_zeros(r->arena, tree->node_count, sizeof(*nodes));
 	if (nodes == NULL)
 		return no_memory(r);
 	tree->nodes = nodes;
-	while (message.size != 0) {
-		field f;
-
-		if (!next_field(&message, &f))
-			return broken(r->err);
-		if (is_message(&f, TREE_NODES))
-			SP_TRY(read_node(r, f.bytes, nodes++));
-	}
-	return SP_OK;
-}
-
-static sp_status count_weights(reader *r, sp_bytes message)
-{
-	while (message.size != 0) {
-		field f;
-
-		if (!next_field(&message, &f))
-			return broken(r->err);
-		if (is_floats(&f, ENSEMBLE_WEIGHTS))
-			r->weight_count += f.bytes.size / sizeof(float);
-	}
+	while (sp_protobuf_next(&at))
+		if (sp_protobuf_is_message(&at, TREE_NODES))
+			SP_TRY(read_node(r, at.bytes, nodes++));
 	return SP_OK;
 }
 
 static sp_status read_ensemble(reader *r, sp_bytes message)
 {
 	size_t tree = 0, weight = 0;
+	sp_protobuf_cursor at = {.rest = message};
 
 	SP_TRY(count_messages(r, message, ENSEMBLE_TREES, &r->tree_count));
-	SP_TRY(count_weights(r, message));
+	SP_TRY(count_floats(r, message, ENSEMBLE_WEIGHTS, &r->weight_count));
 	if (r->weight_count < r->tree_count)
 		return sp_error_set(r->err, SP_CORRUPT, "%zu trees have %zu weights", r->tree_count,
 				    r->weight_count);
@@ -279,16 +227,12 @@ static sp_status read_ensemble(reader *r, sp_bytes message)
 	r->weights = sp_arena_array(r->arena, r->weight_count, sizeof(*r->weights));
 	if (r->trees == NULL || r->weights == NULL)
 		return no_memory(r);
-	while (message.size != 0) {
-		field f;
-
-		if (!next_field(&message, &f))
-			return broken(r->err);
-		if (is_message(&f, ENSEMBLE_TREES)) {
-			SP_TRY(read_tree(r, f.bytes, &r->trees[tree++]));
-		} else if (is_floats(&f, ENSEMBLE_WEIGHTS)) {
-			memcpy(r->weights + weight, f.bytes.data, f.bytes.size);
-			weight += f.bytes.size / sizeof(float);
+	while (sp_protobuf_next(&at)) {
+		if (sp_protobuf_is_message(&at, ENSEMBLE_TREES)) {
+			SP_TRY(read_tree(r, at.bytes, &r->trees[tree++]));
+		} else if (is_floats(&at, ENSEMBLE_WEIGHTS)) {
+			memcpy(r->weights + weight, at.bytes.data, at.bytes.size);
+			weight += at.bytes.size / sizeof(float);
 		}
 	}
 	for (size_t i = 0; i < r->tree_count; i++)

@@ -1,7 +1,5 @@
 #include "engine/passes/dead_writes.h"
 
-#include <string.h>
-
 #include "engine/graph/op.h"
 #include "engine/passes/variable_handles.h"
 

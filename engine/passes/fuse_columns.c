@@ -26,7 +26,7 @@ typedef struct group {
 
 typedef struct fusion {
 	sp_graph *graph;
-	const sp_graph_ends *ends;
+	const sp_graph_boundary *ends;
 	bool *early;         /* [nodes] its value is fixed by the model version */
 	bool *may_die;       /* [nodes] depends on a Switch */
 	uint32_t *column_of; /* [nodes] number + 1 of the column that ends here, or 0 */
@@ -281,7 +281,7 @@ static sp_status run(fusion *fu)
 	return write(fu);
 }
 
-sp_status sp_graph_fuse_columns(sp_graph *graph, const sp_graph_ends *ends, sp_error *err)
+sp_status sp_graph_fuse_columns(sp_graph *graph, const sp_graph_boundary *ends, sp_error *err)
 {
 	fusion fu = {.graph = graph, .ends = ends, .err = err};
 	sp_status status;

@@ -20,7 +20,7 @@
  * Call sp_graph_simplify() before and sp_graph_sort() after.  SP_INTERNAL when ends->capacity has
  * no room for the new nodes.
  */
-SP_MUST_CHECK sp_status sp_graph_fuse_columns(sp_graph *graph, const sp_graph_ends *ends,
+SP_MUST_CHECK sp_status sp_graph_fuse_columns(sp_graph *graph, const sp_graph_boundary *ends,
 					      sp_error *err);
 
 #endif

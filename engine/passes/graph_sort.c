@@ -74,7 +74,8 @@ static sp_status move_edges(const sorter *so, sp_arena *arena, sp_node *node)
 	return SP_OK;
 }
 
-static sp_status write(const sorter *so, sp_graph *graph, sp_graph_ends *ends, sp_arena *scratch)
+static sp_status write(const sorter *so, sp_graph *graph, sp_graph_boundary *ends,
+		       sp_arena *scratch)
 {
 	size_t count = graph->node_count;
 	sp_node *nodes = sp_arena_array(graph->arena, count, sizeof(*nodes));
@@ -99,7 +100,7 @@ static sp_status write(const sorter *so, sp_graph *graph, sp_graph_ends *ends, s
 	return SP_OK;
 }
 
-sp_status sp_graph_sort(sp_graph *graph, sp_graph_ends *ends, sp_error *err)
+sp_status sp_graph_sort(sp_graph *graph, sp_graph_boundary *ends, sp_error *err)
 {
 	size_t count = graph->node_count;
 	sp_arena *scratch = sp_arena_create(64 << 10);

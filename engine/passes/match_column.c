@@ -32,11 +32,11 @@ static bool match_row_numbers(const sp_column_matcher *ma, sp_port port, uint32_
 	    !sp_pattern_is_vector(ma->graph, slice->inputs[1], zeros, 2) ||
 	    !sp_pattern_is_vector(ma->graph, slice->inputs[2], end, 2) ||
 	    !sp_pattern_is_vector(ma->graph, slice->inputs[3], ones, 2) ||
-	    !sp_pattern_attr_int(slice, "begin_mask", 0, 1) ||
-	    !sp_pattern_attr_int(slice, "end_mask", 0, 1) ||
-	    !sp_pattern_attr_int(slice, "shrink_axis_mask", 0, 2) ||
-	    !sp_pattern_attr_int(slice, "ellipsis_mask", 0, 0) ||
-	    !sp_pattern_attr_int(slice, "new_axis_mask", 0, 0))
+	    !sp_pattern_attr_int(slice, "begin_mask", 1) ||
+	    !sp_pattern_attr_int(slice, "end_mask", 1) ||
+	    !sp_pattern_attr_int(slice, "shrink_axis_mask", 2) ||
+	    !sp_pattern_attr_int(slice, "ellipsis_mask", 0) ||
+	    !sp_pattern_attr_int(slice, "new_axis_mask", 0))
 		return false;
 	*fill = slice->inputs[0].node;
 	return sp_column__made_by(ma, (sp_port){*fill, 0}, SP_OPCODE_SparseFillEmptyRows, 4) !=
@@ -84,7 +84,7 @@ static bool match_gather(sp_column_matcher *ma, sp_port port, sp_port *keys)
 	gather = sp_column__made_by(ma, port, SP_OPCODE_GatherV2, 3);
 	if (gather == NULL || !is_weights(ma, gather->inputs[0]) ||
 	    !sp_pattern_is_integer(ma->graph, gather->inputs[2], 0) ||
-	    !sp_pattern_attr_int(gather, "batch_dims", 0, 0) ||
+	    !sp_pattern_attr_int(gather, "batch_dims", 0) ||
 	    !(sp_pattern_attr_type(gather, "Tparams", SP_FLOAT) ||
 	      sp_pattern_attr_type(gather, "dtype", SP_FLOAT))) /* what a ResourceGather became */
 		return false;
@@ -185,7 +185,7 @@ static bool match_weighted_sum(sp_column_matcher *ma, sp_port port, sp_port *wei
 		return false;
 	rows = sp_column__made_by(ma, product->inputs[0], SP_OPCODE_GatherV2, 3);
 	if (rows == NULL || !sp_pattern_is_integer(ma->graph, rows->inputs[2], 0) ||
-	    !sp_pattern_attr_int(rows, "batch_dims", 0, 0))
+	    !sp_pattern_attr_int(rows, "batch_dims", 0))
 		return false;
 	*weights = product->inputs[1];
 	*row_numbers = sum->inputs[1];
@@ -268,7 +268,7 @@ static const sp_node *match_filter(const sp_column_matcher *ma, sp_port port, sp
 		      *where;
 
 	if (gather == NULL || !sp_pattern_is_integer(ma->graph, gather->inputs[2], 0) ||
-	    !sp_pattern_attr_int(gather, "batch_dims", 0, 0))
+	    !sp_pattern_attr_int(gather, "batch_dims", 0))
 		return NULL;
 	reshape = sp_column__made_by(ma, gather->inputs[1], SP_OPCODE_Reshape, 2);
 	if (reshape == NULL || !sp_pattern_is_vector(ma->graph, reshape->inputs[1], flat, 1))
@@ -351,7 +351,7 @@ static bool match_flat_shape(const sp_column_matcher *ma, sp_port port, sp_port 
 	const sp_node *pack = sp_column__made_by(ma, port, SP_OPCODE_Pack, 2), *product, *slice,
 		      *last;
 
-	if (pack == NULL || !sp_pattern_attr_int(pack, "axis", 0, 0))
+	if (pack == NULL || !sp_pattern_attr_int(pack, "axis", 0))
 		return false;
 	product = sp_column__made_by(ma, pack->inputs[0], SP_OPCODE_Prod, 2);
 	last = sp_column__made_by(ma, pack->inputs[1], SP_OPCODE_GatherV2, 3);
@@ -377,7 +377,7 @@ static bool is_rows_and_rest(const sp_column_matcher *ma, sp_port port, sp_port 
 				      : NULL;
 	const sp_node *slice, *narrow;
 
-	if (pack == NULL || !sp_pattern_attr_int(pack, "axis", 0, 0) ||
+	if (pack == NULL || !sp_pattern_attr_int(pack, "axis", 0) ||
 	    !sp_pattern_is_integer(ma->graph, pack->inputs[1], -1))
 		return false;
 	slice = sp_column__made_by(ma, pack->inputs[0], SP_OPCODE_StridedSlice, 4);
@@ -428,7 +428,7 @@ static const sp_node *match_select(const sp_column_matcher *ma, uint32_t anchor,
 		return NULL;
 	reshape = sp_column__made_by(ma, tile->inputs[0], SP_OPCODE_Reshape, 2);
 	times = sp_column__made_by(ma, tile->inputs[1], SP_OPCODE_Pack, 2);
-	if (reshape == NULL || times == NULL || !sp_pattern_attr_int(times, "axis", 0, 0) ||
+	if (reshape == NULL || times == NULL || !sp_pattern_attr_int(times, "axis", 0) ||
 	    !sp_pattern_is_vector(ma->graph, reshape->inputs[1], column, 2) ||
 	    !sp_pattern_is_integer(ma->graph, times->inputs[0], 1) ||
 	    !sp_pattern_is_dimension(ma->graph, times->inputs[1], select->inputs[2], 1))
@@ -510,7 +510,7 @@ bool sp_column_take_reshape(const sp_graph *graph, uint32_t anchor, uint32_t of,
 		return true;
 	}
 	pack = sp_pattern_made_by(graph, reshape->inputs[1], SP_OPCODE_Pack, 2);
-	if (pack == NULL || !sp_pattern_attr_int(pack, "axis", 0, 0) ||
+	if (pack == NULL || !sp_pattern_attr_int(pack, "axis", 0) ||
 	    !sp_pattern_is_dimension(graph, pack->inputs[0], column, 0) ||
 	    !sp_pattern_integer(graph, pack->inputs[1], &width) || width < 1)
 		return false;

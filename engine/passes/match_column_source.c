@@ -80,7 +80,7 @@ static bool match_column_numbers(const sp_column_matcher *ma, sp_port port, sp_p
 				       ? sp_column__made_by(ma, tile->inputs[1], SP_OPCODE_Pack, 1)
 				       : NULL;
 
-	if (range == NULL || times == NULL || !sp_pattern_attr_int(times, "axis", 0, 0) ||
+	if (range == NULL || times == NULL || !sp_pattern_attr_int(times, "axis", 0) ||
 	    !sp_pattern_integer(ma->graph, range->inputs[1], columns))
 		return false;
 	*rows = times->inputs[0];
@@ -120,7 +120,7 @@ static bool is_element_indices(const sp_column_matcher *ma, sp_port port, sp_por
 								     SP_OPCODE_Pack, 2)
 						: NULL;
 
-	return pack != NULL && sp_pattern_attr_int(pack, "axis", 0, 0) &&
+	return pack != NULL && sp_pattern_attr_int(pack, "axis", 0) &&
 	       sp_pattern_is_vector(ma->graph, transpose->inputs[1], swapped, 2) &&
 	       is_row_numbers(ma, pack->inputs[0], rows, columns) &&
 	       sp_pattern_same(pack->inputs[1], column_numbers);
@@ -134,7 +134,7 @@ static bool is_element_shape(const sp_column_matcher *ma, sp_port port, sp_port 
 				      ? sp_column__made_by(ma, cast->inputs[0], SP_OPCODE_Pack, 2)
 				      : NULL;
 
-	return pack != NULL && sp_pattern_attr_int(pack, "axis", 0, 0) &&
+	return pack != NULL && sp_pattern_attr_int(pack, "axis", 0) &&
 	       sp_pattern_same(pack->inputs[0], rows) &&
 	       sp_pattern_is_integer(ma->graph, pack->inputs[1], columns);
 }

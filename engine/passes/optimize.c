@@ -8,7 +8,7 @@
 #include "engine/passes/simplify.h"
 
 /* A bit per output of the entries; bit 63 is shared by targets and by outputs from the 63rd on. */
-static void take_ends(sp_graph_ends *ends, const sp_entry_spec *entries, size_t count)
+static void take_ends(sp_graph_boundary *ends, const sp_entry_spec *entries, size_t count)
 {
 	size_t output = 0;
 
@@ -23,13 +23,13 @@ static void take_ends(sp_graph_ends *ends, const sp_entry_spec *entries, size_t 
 	}
 }
 
-static void list_kept(bool *kept, const sp_graph_ends *ends, size_t count)
+static void list_kept(bool *kept, const sp_graph_boundary *ends, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		kept[i] = ends->fed[i] || ends->wanted[i] != 0;
 }
 
-static sp_status run_passes(sp_graph *graph, sp_graph_ends *ends, bool *kept, sp_error *err)
+static sp_status run_passes(sp_graph *graph, sp_graph_boundary *ends, bool *kept, sp_error *err)
 {
 	list_kept(kept, ends, graph->node_count);
 	SP_TRY(sp_graph_drop_dead_outputs(graph, kept, err));
@@ -47,7 +47,7 @@ sp_status sp_graph_optimize(sp_graph *graph, const sp_entry_spec *entries, size_
 {
 	size_t most = graph->node_count + SP_FUSE_COLUMNS_MOST_GROUPS;
 	sp_arena *scratch = sp_arena_create(64 << 10);
-	sp_graph_ends ends = {.capacity = most};
+	sp_graph_boundary ends = {.capacity = most};
 	bool *kept = NULL;
 	sp_status status;
 

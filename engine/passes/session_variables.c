@@ -1,7 +1,5 @@
 #include "engine/passes/session_variables.h"
 
-#include <string.h>
-
 #include "engine/graph/op.h"
 #include "engine/passes/variable_handles.h"
 #include "engine/tensor/resource.h"
@@ -87,7 +85,6 @@ static bool is_small(const sp_node *handle)
 static bool is_random_draw(const sp_node *node)
 {
 	switch (node->opcode) {
-	case SP_OPCODE_StatelessMultinomial:
 	case SP_OPCODE_StatelessRandomGetAlg:
 	case SP_OPCODE_StatelessRandomGetKeyCounter:
 	case SP_OPCODE_StatelessRandomGetKeyCounterAlg:
@@ -180,7 +177,7 @@ static bool *mark(const sp_graph *graph, const uint32_t *nodes, size_t count)
 	return marks;
 }
 
-sp_status sp_graph_make_session_variables(sp_graph *graph, const sp_request_ends *ends,
+sp_status sp_graph_make_session_variables(sp_graph *graph, const sp_request_boundary *ends,
 					  sp_error *err)
 {
 	const bool *is_fed = mark(graph, ends->fed, ends->fed_count);

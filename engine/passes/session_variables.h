@@ -5,12 +5,12 @@
 #include "engine/graph/graph.h"
 
 /* Nodes that requests may feed, and nodes whose values requests fetch. */
-typedef struct sp_request_ends {
+typedef struct sp_request_boundary {
 	const uint32_t *fed;
 	size_t fed_count;
 	const uint32_t *fetched;
 	size_t fetched_count;
-} sp_request_ends;
+} sp_request_boundary;
 
 /*
  * Finds variables of which each session keeps a copy.  Signatures must not change the model, but
@@ -36,6 +36,7 @@ typedef struct sp_request_ends {
  * For the graph of signatures, after sp_graph_fold_constant_writes().
  */
 SP_MUST_CHECK sp_status sp_graph_make_session_variables(sp_graph *graph,
-							const sp_request_ends *ends, sp_error *err);
+							const sp_request_boundary *ends,
+							sp_error *err);
 
 #endif

@@ -1,7 +1,5 @@
 #include "engine/passes/variable_handles.h"
 
-#include <string.h>
-
 #include "base/map.h"
 
 /* A key that is equal for all handles of one variable; NULL when out of memory. */

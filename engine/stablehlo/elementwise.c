@@ -48,13 +48,6 @@ static void merge_dims(sp_vhlo_type *into, const sp_vhlo_type *other)
 	*into = merged;
 }
 
-static sp_dtype dtype_of(sp_hlo *hlo, uint32_t value)
-{
-	const sp_vhlo_type *type = sp_hlo__value_type(hlo, value);
-
-	return type->dtype;
-}
-
 /* A scalar operand of select and clamp applies to all elements. */
 static bool is_scalar(sp_hlo *hlo, uint32_t value)
 {
@@ -95,7 +88,7 @@ static sp_status give(sp_hlo_body *body, const sp_mlir_op *op, inputs *in, const
 {
 	if (!in->is_broadcast)
 		return sp_hlo__give(body, op, 0, ref);
-	in->type.dtype = dtype_of(body->hlo, op->first_result);
+	in->type.dtype = sp_hlo__dtype(body->hlo, op->first_result);
 	return sp_hlo__give_broadcast(body, op, ref, &in->type, &in->like);
 }
 
@@ -118,51 +111,53 @@ static const char *bitcast(sp_hlo_body *body, const char *x, sp_dtype from, sp_d
 
 	if (from == to)
 		return x;
-	sp_hlo__begin(body, &node, "Bitcast", 1);
-	sp_hlo__input(&node, x);
-	sp_hlo__type(&node, "T", from);
+	SP_HLO_BEGIN(body, &node, "Bitcast", from, x);
 	sp_hlo__type(&node, "type", to);
 	return sp_hlo__write(body, &node);
 }
 
 /* ------------------------------------------------------------- one operand */
 
-sp_status sp_hlo__do_unary(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__apply(sp_hlo_body *body, const sp_mlir_op *op, const char *function)
 {
-	sp_dtype dtype = dtype_of(body->hlo, op->operands[0]);
+	sp_dtype dtype = sp_hlo__dtype(body->hlo, op->operands[0]);
 	inputs in;
 	sp_hlo_node node;
 
 	take_inputs(body, op, &in);
-	if (strcmp(rule->op, "Abs") == 0 && is_complex(dtype)) {
+	if (strcmp(function, "Abs") == 0 && is_complex(dtype)) {
 		sp_hlo__begin(body, &node, "ComplexAbs", 1);
 		sp_hlo__input(&node, in.refs[0]);
 		sp_hlo__type(&node, "T", dtype);
 		sp_hlo__type(&node, "Tout", dtype == SP_COMPLEX64 ? SP_FLOAT : SP_DOUBLE);
 		return give(body, op, &in, sp_hlo__write(body, &node));
 	}
-	return give(body, op, &in, sp_hlo__unary(body, rule->op, in.refs[0], dtype));
+	return give(body, op, &in, sp_hlo__unary(body, function, in.refs[0], dtype));
 }
 
-sp_status sp_hlo__do_negate(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_unary(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	sp_dtype dtype = dtype_of(body->hlo, op->operands[0]);
+	return sp_hlo__apply(body, op, body->rule->op);
+}
+
+sp_status sp_hlo__do_negate(sp_hlo_body *body, const sp_mlir_op *op)
+{
+	sp_dtype dtype = sp_hlo__dtype(body->hlo, op->operands[0]);
 	inputs in;
 
 	if (!is_unsigned(dtype))
-		return sp_hlo__do_unary(body, op, rule);
+		return sp_hlo__do_unary(body, op);
 	take_inputs(body, op, &in);
 	return give(body, op, &in,
 		    sp_hlo__binary(body, "Sub", sp_hlo__number(body, 0, dtype), in.refs[0], dtype));
 }
 
-sp_status sp_hlo__do_not(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_not(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	sp_dtype dtype = dtype_of(body->hlo, op->operands[0]);
+	sp_dtype dtype = sp_hlo__dtype(body->hlo, op->operands[0]);
 	inputs in;
 	sp_hlo_node node;
 
-	(void)rule;
 	take_inputs(body, op, &in);
 	if (dtype != SP_BOOL)
 		return give(body, op, &in, sp_hlo__unary(body, "Invert", in.refs[0], dtype));
@@ -172,13 +167,12 @@ sp_status sp_hlo__do_not(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_r
 }
 
 /* The cube root of |x|, with the sign of x. */
-sp_status sp_hlo__do_cbrt(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_cbrt(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	sp_dtype dtype = dtype_of(body->hlo, op->operands[0]);
+	sp_dtype dtype = sp_hlo__dtype(body->hlo, op->operands[0]);
 	inputs in;
 	const char *size;
 
-	(void)rule;
 	if (!is_float(dtype))
 		return sp_hlo__refuse(body->hlo, op, "it is translated for real numbers only");
 	take_inputs(body, op, &in);
@@ -190,13 +184,12 @@ sp_status sp_hlo__do_cbrt(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_
 }
 
 /* To the nearest integer, halves away from zero; the fraction of |x| is exact. */
-sp_status sp_hlo__do_round(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_round(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	sp_dtype dtype = dtype_of(body->hlo, op->operands[0]);
+	sp_dtype dtype = sp_hlo__dtype(body->hlo, op->operands[0]);
 	const char *size, *whole, *more;
 	inputs in;
 
-	(void)rule;
 	take_inputs(body, op, &in);
 	size = sp_hlo__unary(body, "Abs", in.refs[0], dtype);
 	whole = sp_hlo__unary(body, "Floor", size, dtype);
@@ -211,12 +204,11 @@ sp_status sp_hlo__do_round(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo
 				   whole, dtype));
 }
 
-sp_status sp_hlo__do_popcnt(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_popcnt(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	sp_dtype dtype = dtype_of(body->hlo, op->operands[0]);
+	sp_dtype dtype = sp_hlo__dtype(body->hlo, op->operands[0]);
 	inputs in;
 
-	(void)rule;
 	take_inputs(body, op, &in);
 	return give(body, op, &in,
 		    sp_hlo__cast(body, sp_hlo__unary(body, "PopulationCount", in.refs[0], dtype),
@@ -224,14 +216,13 @@ sp_status sp_hlo__do_popcnt(sp_hlo_body *body, const sp_mlir_op *op, const sp_hl
 }
 
 /* Sets all bits below the highest set bit, then counts the clear bits. */
-sp_status sp_hlo__do_leading_zeros(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_leading_zeros(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	sp_dtype dtype = dtype_of(body->hlo, op->operands[0]), plain = with_sign(dtype, false);
+	sp_dtype dtype = sp_hlo__dtype(body->hlo, op->operands[0]), plain = with_sign(dtype, false);
 	int bits = 8 * (int)sp_dtype_size(dtype);
 	const char *x;
 	inputs in;
 
-	(void)rule;
 	if (!sp_dtype_is_integer(dtype))
 		return sp_hlo__refuse(body->hlo, op, "it is translated for integers only");
 	take_inputs(body, op, &in);
@@ -245,56 +236,48 @@ sp_status sp_hlo__do_leading_zeros(sp_hlo_body *body, const sp_mlir_op *op, cons
 	return give(body, op, &in, sp_hlo__cast(body, x, SP_UINT8, dtype));
 }
 
-sp_status sp_hlo__do_reduce_precision(sp_hlo_body *body, const sp_mlir_op *op,
-				      const sp_hlo_rule *rule)
+sp_status sp_hlo__do_reduce_precision(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	int64_t exponent, mantissa;
 	sp_hlo_node node;
 	inputs in;
 
-	(void)rule;
 	SP_TRY(sp_vhlo_int(&hlo->module, op, "exponent_bits", &exponent, hlo->err));
 	SP_TRY(sp_vhlo_int(&hlo->module, op, "mantissa_bits", &mantissa, hlo->err));
 	take_inputs(body, op, &in);
-	sp_hlo__begin(body, &node, "XlaReducePrecision", 1);
-	sp_hlo__input(&node, in.refs[0]);
-	sp_hlo__type(&node, "T", dtype_of(hlo, op->operands[0]));
+	SP_HLO_BEGIN(body, &node, "XlaReducePrecision", sp_hlo__dtype(hlo, op->operands[0]),
+		     in.refs[0]);
 	sp_hlo__int(&node, "exponent_bits", exponent);
 	sp_hlo__int(&node, "mantissa_bits", mantissa);
 	return give(body, op, &in, sp_hlo__write(body, &node));
 }
 
-sp_status sp_hlo__do_part(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_part(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	sp_dtype dtype = dtype_of(body->hlo, op->operands[0]);
+	sp_dtype dtype = sp_hlo__dtype(body->hlo, op->operands[0]);
 	sp_hlo_node node;
 	inputs in;
 
 	if (!is_complex(dtype))
 		return sp_hlo__refuse(body->hlo, op, "it is translated for complex numbers only");
 	take_inputs(body, op, &in);
-	sp_hlo__begin(body, &node, rule->op, 1);
-	sp_hlo__input(&node, in.refs[0]);
-	sp_hlo__type(&node, "T", dtype);
-	sp_hlo__type(&node, "Tout", dtype_of(body->hlo, op->first_result));
+	SP_HLO_BEGIN(body, &node, body->rule->op, dtype, in.refs[0]);
+	sp_hlo__type(&node, "Tout", sp_hlo__dtype(body->hlo, op->first_result));
 	return give(body, op, &in, sp_hlo__write(body, &node));
 }
 
-sp_status sp_hlo__do_bitcast(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_bitcast(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	sp_dtype from = dtype_of(body->hlo, op->operands[0]);
-	sp_dtype to = dtype_of(body->hlo, op->first_result);
+	sp_dtype from = sp_hlo__dtype(body->hlo, op->operands[0]);
+	sp_dtype to = sp_hlo__dtype(body->hlo, op->first_result);
 	sp_hlo_node node;
 	inputs in;
 
-	(void)rule;
 	take_inputs(body, op, &in);
 	if (sp_dtype_size(from) != sp_dtype_size(to) || from == SP_BOOL || to == SP_BOOL)
 		return sp_hlo__refuse(body->hlo, op, "between types of different sizes");
-	sp_hlo__begin(body, &node, "Bitcast", 1);
-	sp_hlo__input(&node, in.refs[0]);
-	sp_hlo__type(&node, "T", from);
+	SP_HLO_BEGIN(body, &node, "Bitcast", from, in.refs[0]);
 	sp_hlo__type(&node, "type", to);
 	return give(body, op, &in, sp_hlo__write(body, &node));
 }
@@ -302,32 +285,31 @@ sp_status sp_hlo__do_bitcast(sp_hlo_body *body, const sp_mlir_op *op, const sp_h
 /* ------------------------------------------------------------ two operands */
 
 /* Operators on booleans and bits have no type attribute. */
-static const char *binary(sp_hlo_body *body, const sp_hlo_rule *rule, const inputs *in,
-			  sp_dtype dtype)
+static const char *binary(sp_hlo_body *body, const inputs *in, sp_dtype dtype)
 {
 	sp_hlo_node node;
 
 	if (dtype != SP_BOOL)
-		return sp_hlo__binary(body, rule->op, in->refs[0], in->refs[1], dtype);
-	sp_hlo__begin(body, &node, rule->bool_op, 2);
+		return sp_hlo__binary(body, body->rule->op, in->refs[0], in->refs[1], dtype);
+	sp_hlo__begin(body, &node, body->rule->bool_op, 2);
 	sp_hlo__input(&node, in->refs[0]);
 	sp_hlo__input(&node, in->refs[1]);
-	if (strcmp(rule->bool_op, "NotEqual") == 0)
+	if (strcmp(body->rule->bool_op, "NotEqual") == 0)
 		sp_hlo__type(&node, "T", SP_BOOL);
 	return sp_hlo__write(body, &node);
 }
 
-sp_status sp_hlo__do_binary(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_binary(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	sp_dtype dtype = dtype_of(body->hlo, op->operands[0]);
+	sp_dtype dtype = sp_hlo__dtype(body->hlo, op->operands[0]);
 	inputs in;
 
-	if (dtype == SP_BOOL && rule->bool_op == NULL)
+	if (dtype == SP_BOOL && body->rule->bool_op == NULL)
 		return sp_hlo__refuse(body->hlo, op, "it is not translated for booleans");
-	if (dtype != SP_BOOL && rule->op == NULL)
+	if (dtype != SP_BOOL && body->rule->op == NULL)
 		return sp_hlo__refuse(body->hlo, op, "it is translated for booleans only");
 	take_inputs(body, op, &in);
-	return give(body, op, &in, binary(body, rule, &in, dtype));
+	return give(body, op, &in, binary(body, &in, dtype));
 }
 
 /* The operand that is a vector along the last dimension of the other, full one; else -1. */
@@ -350,13 +332,13 @@ static int find_bias(sp_hlo *hlo, const sp_mlir_op *op)
 }
 
 /* Adding a vector becomes BiasAdd, which is fused with a preceding product. */
-sp_status sp_hlo__do_add(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_add(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	int bias = find_bias(body->hlo, op);
 	inputs in;
 
 	if (bias < 0)
-		return sp_hlo__do_binary(body, op, rule);
+		return sp_hlo__do_binary(body, op);
 	take_inputs(body, op, &in);
 	return give(
 		body, op, &in,
@@ -364,13 +346,13 @@ sp_status sp_hlo__do_add(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_r
 }
 
 /* max(x, 0) */
-sp_status sp_hlo__do_maximum(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_maximum(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	sp_dtype dtype = dtype_of(body->hlo, op->operands[0]);
+	sp_dtype dtype = sp_hlo__dtype(body->hlo, op->operands[0]);
 	inputs in;
 
 	if (!is_float(dtype))
-		return sp_hlo__do_binary(body, op, rule);
+		return sp_hlo__do_binary(body, op);
 	take_inputs(body, op, &in);
 	for (int i = 0; i < 2; i++) {
 		double value;
@@ -381,7 +363,7 @@ sp_status sp_hlo__do_maximum(sp_hlo_body *body, const sp_mlir_op *op, const sp_h
 			return give(body, op, &in,
 				    sp_hlo__unary(body, "Relu", in.refs[1 - i], dtype));
 	}
-	return give(body, op, &in, binary(body, rule, &in, dtype));
+	return give(body, op, &in, binary(body, &in, dtype));
 }
 
 /* A constant small enough to examine element by element; NULL for others. */
@@ -423,24 +405,24 @@ static const char *divide_integers(sp_hlo_body *body, const sp_mlir_op *op, cons
 			      dtype);
 }
 
-sp_status sp_hlo__do_divide(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_divide(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	sp_dtype dtype = dtype_of(body->hlo, op->operands[0]);
+	sp_dtype dtype = sp_hlo__dtype(body->hlo, op->operands[0]);
 	inputs in;
 
 	if (!sp_dtype_is_integer(dtype))
-		return sp_hlo__do_binary(body, op, rule);
+		return sp_hlo__do_binary(body, op);
 	take_inputs(body, op, &in);
 	return give(body, op, &in, divide_integers(body, op, "TruncateDiv", &in, dtype, false));
 }
 
-sp_status sp_hlo__do_remainder(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_remainder(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	sp_dtype dtype = dtype_of(body->hlo, op->operands[0]);
+	sp_dtype dtype = sp_hlo__dtype(body->hlo, op->operands[0]);
 	inputs in;
 
 	if (!sp_dtype_is_integer(dtype))
-		return sp_hlo__do_binary(body, op, rule);
+		return sp_hlo__do_binary(body, op);
 	take_inputs(body, op, &in);
 	return give(body, op, &in, divide_integers(body, op, "TruncateMod", &in, dtype, true));
 }
@@ -459,11 +441,11 @@ static bool stays_below(const sp_hlo *hlo, uint32_t number, double limit)
 }
 
 /* A shift by the bit width or more yields 0 or the sign; TensorFlow clamps the amount. */
-sp_status sp_hlo__do_shift(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_shift(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	sp_dtype dtype = dtype_of(body->hlo, op->operands[0]), as;
-	bool is_arithmetic = strcmp(rule->name, "shift_right_arithmetic") == 0;
-	bool is_left = strcmp(rule->name, "shift_left") == 0;
+	sp_dtype dtype = sp_hlo__dtype(body->hlo, op->operands[0]), as;
+	bool is_arithmetic = strcmp(body->rule->name, "shift_right_arithmetic") == 0;
+	bool is_left = strcmp(body->rule->name, "shift_left") == 0;
 	double bits = 8 * (double)sp_dtype_size(dtype);
 	const char *x, *by, *result;
 	inputs in;
@@ -474,14 +456,14 @@ sp_status sp_hlo__do_shift(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo
 	take_inputs(body, op, &in);
 	x = bitcast(body, in.refs[0], dtype, as);
 	by = bitcast(body, in.refs[1], dtype, as);
-	result = sp_hlo__binary(body, rule->op, x, by, as);
+	result = sp_hlo__binary(body, body->rule->op, x, by, as);
 	if (!stays_below(body->hlo, op->operands[1], bits)) {
 		sp_dtype plain = with_sign(dtype, false);
 		const char *fits = sp_hlo__binary(body, "Less",
 						  bitcast(body, in.refs[1], dtype, plain),
 						  sp_hlo__number(body, bits, plain), plain);
 		const char *other = is_arithmetic
-					    ? sp_hlo__binary(body, rule->op, x,
+					    ? sp_hlo__binary(body, body->rule->op, x,
 							     sp_hlo__number(body, bits - 1, as), as)
 					    : sp_hlo__number(body, 0, as);
 
@@ -508,17 +490,16 @@ static const char *ordered(sp_hlo_body *body, const char *x, sp_dtype from, sp_d
 	return sp_hlo__binary(body, "BitwiseXor", integer, all, to);
 }
 
-sp_status sp_hlo__do_compare(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_compare(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	static const char *const ops[] = {"Equal",   "NotEqual",  "GreaterEqual",
 					  "Greater", "LessEqual", "Less"};
 	enum { EQUAL = 0, NOT_EQUAL = 1, TOTAL_ORDER = 2 };
 	sp_hlo *hlo = body->hlo;
-	sp_dtype dtype = dtype_of(hlo, op->operands[0]);
+	sp_dtype dtype = sp_hlo__dtype(hlo, op->operands[0]);
 	uint64_t direction, kind;
 	inputs in;
 
-	(void)rule;
 	SP_TRY(sp_vhlo_enum(&hlo->module, op, "comparison_direction", &direction, hlo->err));
 	SP_TRY(sp_vhlo_enum(&hlo->module, op, "compare_type", &kind, hlo->err));
 	if (direction >= sizeof(ops) / sizeof(ops[0]))
@@ -542,23 +523,21 @@ sp_status sp_hlo__do_compare(sp_hlo_body *body, const sp_mlir_op *op, const sp_h
 		    sp_hlo__binary(body, ops[direction], in.refs[0], in.refs[1], dtype));
 }
 
-sp_status sp_hlo__do_select(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_select(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	inputs in;
 
-	(void)rule;
 	take_inputs(body, op, &in);
 	return give(body, op, &in,
 		    sp_hlo__select(body, in.refs[0], in.refs[1], in.refs[2],
-				   dtype_of(body->hlo, op->first_result)));
+				   sp_hlo__dtype(body->hlo, op->first_result)));
 }
 
-sp_status sp_hlo__do_clamp(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_clamp(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	sp_dtype dtype = dtype_of(body->hlo, op->operands[1]);
+	sp_dtype dtype = sp_hlo__dtype(body->hlo, op->operands[1]);
 	inputs in;
 
-	(void)rule;
 	take_inputs(body, op, &in);
 	return give(body, op, &in,
 		    sp_hlo__binary(body, "Minimum",
@@ -605,40 +584,35 @@ static const char *to_integer(sp_hlo_body *body, const char *x, sp_dtype from, s
 			      sp_hlo__number(body, 0, to), result, to);
 }
 
-sp_status sp_hlo__do_convert(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_convert(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	sp_dtype from = dtype_of(body->hlo, op->operands[0]);
-	sp_dtype to = dtype_of(body->hlo, op->first_result);
+	sp_dtype from = sp_hlo__dtype(body->hlo, op->operands[0]);
+	sp_dtype to = sp_hlo__dtype(body->hlo, op->first_result);
 	inputs in;
 
-	(void)rule;
 	take_inputs(body, op, &in);
 	if (is_float(from) && sp_dtype_is_integer(to))
 		return give(body, op, &in, to_integer(body, in.refs[0], from, to));
 	return give(body, op, &in, sp_hlo__cast(body, in.refs[0], from, to));
 }
 
-sp_status sp_hlo__do_complex(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_complex(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	sp_dtype dtype = dtype_of(body->hlo, op->operands[0]);
+	sp_dtype dtype = sp_hlo__dtype(body->hlo, op->operands[0]);
 	sp_hlo_node node;
 	inputs in;
 
 	take_inputs(body, op, &in);
-	sp_hlo__begin(body, &node, rule->op, 2);
-	sp_hlo__input(&node, in.refs[0]);
-	sp_hlo__input(&node, in.refs[1]);
-	sp_hlo__type(&node, "T", dtype);
-	sp_hlo__type(&node, "Tout", dtype_of(body->hlo, op->first_result));
+	SP_HLO_BEGIN(body, &node, body->rule->op, dtype, in.refs[0], in.refs[1]);
+	sp_hlo__type(&node, "Tout", sp_hlo__dtype(body->hlo, op->first_result));
 	return give(body, op, &in, sp_hlo__write(body, &node));
 }
 
 /* Every result is the operand with its number. */
-sp_status sp_hlo__do_identity(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_identity(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 
-	(void)rule;
 	if (op->operand_count != op->result_count)
 		return sp_hlo__refuse(hlo, op, "it has another number of results than operands");
 	for (uint32_t i = 0; i < op->result_count; i++)

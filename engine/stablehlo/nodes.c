@@ -11,6 +11,12 @@ const char *sp_hlo__no_memory(sp_hlo *hlo)
 	return NULL;
 }
 
+sp_status sp_hlo__out_of_memory(sp_hlo *hlo)
+{
+	(void)sp_hlo__no_memory(hlo);
+	return hlo->status;
+}
+
 sp_status sp_hlo__refuse(sp_hlo *hlo, const sp_mlir_op *op, const char *why)
 {
 	if (hlo->status == SP_OK)
@@ -47,6 +53,15 @@ static sp_attr *add_attr(sp_hlo_node *node, const char *name, sp_attr_kind kind)
 void sp_hlo__type(sp_hlo_node *node, const char *name, sp_dtype dtype)
 {
 	add_attr(node, name, SP_ATTR_TYPE)->type = dtype;
+}
+
+void sp_hlo__begin_with(sp_hlo_body *body, sp_hlo_node *node, const char *op, sp_dtype dtype,
+			const char *const *inputs, size_t count)
+{
+	sp_hlo__begin(body, node, op, count);
+	for (size_t i = 0; i < count; i++)
+		sp_hlo__input(node, inputs[i]);
+	sp_hlo__type(node, "T", dtype);
 }
 
 void sp_hlo__bool(sp_hlo_node *node, const char *name, bool value)
@@ -164,9 +179,7 @@ const char *sp_hlo__unary(sp_hlo_body *body, const char *op, const char *x, sp_d
 {
 	sp_hlo_node node;
 
-	sp_hlo__begin(body, &node, op, 1);
-	sp_hlo__input(&node, x);
-	sp_hlo__type(&node, "T", dtype);
+	SP_HLO_BEGIN(body, &node, op, dtype, x);
 	return sp_hlo__write(body, &node);
 }
 
@@ -175,10 +188,7 @@ const char *sp_hlo__binary(sp_hlo_body *body, const char *op, const char *x, con
 {
 	sp_hlo_node node;
 
-	sp_hlo__begin(body, &node, op, 2);
-	sp_hlo__input(&node, x);
-	sp_hlo__input(&node, y);
-	sp_hlo__type(&node, "T", dtype);
+	SP_HLO_BEGIN(body, &node, op, dtype, x, y);
 	return sp_hlo__write(body, &node);
 }
 
@@ -187,11 +197,7 @@ const char *sp_hlo__select(sp_hlo_body *body, const char *condition, const char 
 {
 	sp_hlo_node node;
 
-	sp_hlo__begin(body, &node, "SelectV2", 3);
-	sp_hlo__input(&node, condition);
-	sp_hlo__input(&node, x);
-	sp_hlo__input(&node, y);
-	sp_hlo__type(&node, "T", dtype);
+	SP_HLO_BEGIN(body, &node, "SelectV2", dtype, condition, x, y);
 	return sp_hlo__write(body, &node);
 }
 
@@ -308,24 +314,23 @@ const char *sp_hlo__transpose(sp_hlo_body *body, const char *x, const int64_t *p
 		     : x;
 }
 
-const char *sp_hlo__dimension(sp_hlo_body *body, const char *x, int32_t i, sp_dtype dtype)
+const char *sp_hlo__element(sp_hlo_body *body, const char *vector, int64_t i, sp_dtype dtype)
 {
-	int64_t begin = i, end = i + 1, step = 1;
+	int64_t end = i + 1, step = 1;
 	sp_hlo_node node;
-	const char *shape;
 
-	sp_hlo__begin(body, &node, "Shape", 1);
-	sp_hlo__input(&node, x);
-	sp_hlo__type(&node, "T", dtype);
-	sp_hlo__type(&node, "out_type", SP_INT32);
-	shape = sp_hlo__write(body, &node);
-	sp_hlo__begin(body, &node, "StridedSlice", 4);
-	sp_hlo__input(&node, shape);
-	sp_hlo__input(&node, sp_hlo__ints(body, &begin, 1));
-	sp_hlo__input(&node, sp_hlo__ints(body, &end, 1));
-	sp_hlo__input(&node, sp_hlo__ints(body, &step, 1));
-	sp_hlo__type(&node, "T", SP_INT32);
+	SP_HLO_BEGIN(body, &node, "StridedSlice", dtype, vector, sp_hlo__ints(body, &i, 1),
+		     sp_hlo__ints(body, &end, 1), sp_hlo__ints(body, &step, 1));
 	sp_hlo__type(&node, "Index", SP_INT32);
 	sp_hlo__int(&node, "shrink_axis_mask", 1);
 	return sp_hlo__write(body, &node);
+}
+
+const char *sp_hlo__dimension(sp_hlo_body *body, const char *x, int32_t i, sp_dtype dtype)
+{
+	sp_hlo_node node;
+
+	SP_HLO_BEGIN(body, &node, "Shape", dtype, x);
+	sp_hlo__type(&node, "out_type", SP_INT32);
+	return sp_hlo__element(body, sp_hlo__write(body, &node), i, SP_INT32);
 }

@@ -68,10 +68,8 @@ static const char *matmul(sp_hlo_body *body, const product *p)
 	bool is_batch = p->batch_count != 0;
 	sp_hlo_node node;
 
-	sp_hlo__begin(body, &node, is_batch ? "BatchMatMulV2" : "MatMul", 2);
-	sp_hlo__input(&node, p->ref[0]);
-	sp_hlo__input(&node, p->ref[1]);
-	sp_hlo__type(&node, "T", p->dtype);
+	SP_HLO_BEGIN(body, &node, is_batch ? "BatchMatMulV2" : "MatMul", p->dtype, p->ref[0],
+		     p->ref[1]);
 	sp_hlo__bool(&node, is_batch ? "adj_x" : "transpose_a", !last[0]);
 	sp_hlo__bool(&node, is_batch ? "adj_y" : "transpose_b", last[1]);
 	return sp_hlo__write(body, &node);
@@ -192,14 +190,13 @@ static const char *rows_times_weights(sp_hlo_body *body, product *p, const sp_vh
 		       : sp_hlo__reshape(body, rows, result->dims, result->rank, p->dtype);
 }
 
-sp_status sp_hlo__do_dot_general(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_dot_general(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	const sp_vhlo_type *type = sp_hlo__value_type(hlo, op->first_result);
 	product p = {.batch_count = 0};
 	const char *rows;
 
-	(void)rule;
 	for (int side = 0; side < 2; side++)
 		p.type[side] = sp_hlo__value_type(hlo, op->operands[side]);
 	if (hlo->status != SP_OK)
@@ -227,7 +224,7 @@ sp_status sp_hlo__do_dot_general(sp_hlo_body *body, const sp_mlir_op *op, const 
 
 /* --------------------------------------------------------------------- fft */
 
-sp_status sp_hlo__do_fft(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_fft(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	enum { REAL = 2, INVERSE_REAL = 3 };
 	sp_hlo *hlo = body->hlo;
@@ -238,7 +235,6 @@ sp_status sp_hlo__do_fft(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_r
 	size_t count;
 	sp_hlo_node node;
 
-	(void)rule;
 	SP_TRY(sp_vhlo_enum(&hlo->module, op, "fft_type", &kind, hlo->err));
 	SP_TRY(sp_vhlo_ints(&hlo->module, op, "fft_length", length, 3, &count, hlo->err));
 	if ((kind != REAL && kind != INVERSE_REAL) || count != 1)

@@ -43,17 +43,14 @@ sp_status sp_hlo__add_dim(sp_hlo *hlo, sp_hlo_message *to, int field, const sp_m
 	return add_field(hlo, to, field, &value, 1);
 }
 
-sp_status sp_hlo__message(sp_hlo *hlo, sp_hlo_node *node, const char *name,
-			  const sp_hlo_message *message)
+sp_status sp_hlo__give_numbers(sp_hlo *hlo, sp_hlo_node *node, const sp_hlo_message *message)
 {
 	sp_bytes bytes = {message->bytes, message->size};
 	char *copy = sp_arena_text(hlo->arena, bytes);
 
-	if (copy == NULL) {
-		sp_hlo__no_memory(hlo);
-		return hlo->status;
-	}
-	sp_hlo__text(node, name, (sp_bytes){copy, message->size});
+	if (copy == NULL)
+		return sp_hlo__out_of_memory(hlo);
+	sp_hlo__text(node, "dimension_numbers", (sp_bytes){copy, message->size});
 	return SP_OK;
 }
 
@@ -105,21 +102,20 @@ static sp_status gather(sp_hlo_body *body, const sp_mlir_op *op, const char *siz
 	sp_hlo__input(&node, sp_hlo__all(body, op->operands[0]));
 	sp_hlo__input(&node, starts);
 	sp_hlo__input(&node, sizes);
-	SP_TRY(sp_hlo__message(hlo, &node, "dimension_numbers", &dims));
+	SP_TRY(sp_hlo__give_numbers(hlo, &node, &dims));
 	sp_hlo__bool(&node, "indices_are_sorted", false);
 	sp_hlo__type(&node, "T", sp_hlo__value_type(hlo, op->operands[0])->dtype);
 	sp_hlo__type(&node, "Tindices", index);
 	return sp_hlo__give(body, op, 0, sp_hlo__write(body, &node));
 }
 
-sp_status sp_hlo__do_gather(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_gather(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	int64_t sizes[SP_MAX_RANK];
 	size_t count;
 	sp_dtype index;
 
-	(void)rule;
 	SP_TRY(sp_vhlo_ints(&hlo->module, op, "slice_sizes", sizes, SP_MAX_RANK, &count, hlo->err));
 	for (size_t i = 0; i < count; i++)
 		if (sizes[i] < 0 || sizes[i] > INT32_MAX)
@@ -129,13 +125,11 @@ sp_status sp_hlo__do_gather(sp_hlo_body *body, const sp_mlir_op *op, const sp_hl
 		      sp_hlo__cast(body, sp_hlo__ints(body, sizes, count), SP_INT32, index));
 }
 
-sp_status sp_hlo__do_dynamic_gather(sp_hlo_body *body, const sp_mlir_op *op,
-				    const sp_hlo_rule *rule)
+sp_status sp_hlo__do_dynamic_gather(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	sp_dtype index;
 
-	(void)rule;
 	SP_TRY(need_index(hlo, op, op->operands[2]));
 	indices_of(body, op->operands[1], &index);
 	return gather(body, op,
@@ -145,8 +139,7 @@ sp_status sp_hlo__do_dynamic_gather(sp_hlo_body *body, const sp_mlir_op *op,
 
 /* ----------------------------------------------------------------- scatter */
 
-sp_status sp_hlo__scalar_function(sp_hlo *hlo, const sp_mlir_op *op, size_t region,
-				  const char **out)
+sp_status sp_hlo__scalar_function(sp_hlo *hlo, const sp_mlir_op *op, const char **out)
 {
 	uint32_t *captured;
 	size_t count, left = 0;
@@ -159,11 +152,10 @@ sp_status sp_hlo__scalar_function(sp_hlo *hlo, const sp_mlir_op *op, size_t regi
 			captured[left++] = captured[i];
 	if (left != 0)
 		return sp_hlo__refuse(hlo, op, "by a function that reads other values");
-	return sp_hlo__make_function(hlo, &op->regions[region], captured, count, SP_HLO_SCALAR,
-				     out);
+	return sp_hlo__make_function(hlo, &op->regions[0], captured, count, SP_HLO_SCALAR, out);
 }
 
-sp_status sp_hlo__do_scatter(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_scatter(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	sp_hlo_message dims = {.size = 0};
@@ -171,7 +163,6 @@ sp_status sp_hlo__do_scatter(sp_hlo_body *body, const sp_mlir_op *op, const sp_h
 	sp_hlo_node node;
 	sp_dtype index;
 
-	(void)rule;
 	if (op->region_count != 1 || op->operand_count != 3 || op->result_count != 1)
 		return sp_hlo__refuse(hlo, op, "of several tensors at once");
 	SP_TRY(need_index(hlo, op, op->operands[1]));
@@ -183,13 +174,13 @@ sp_status sp_hlo__do_scatter(sp_hlo_body *body, const sp_mlir_op *op, const sp_h
 		SP_TRY(sp_hlo__add_dims(hlo, &dims, 5, op, "input_batching_dims"));
 		SP_TRY(sp_hlo__add_dims(hlo, &dims, 6, op, "scatter_indices_batching_dims"));
 	}
-	SP_TRY(sp_hlo__scalar_function(hlo, op, 0, &function));
+	SP_TRY(sp_hlo__scalar_function(hlo, op, &function));
 	indices = indices_of(body, op->operands[1], &index);
 	sp_hlo__begin(body, &node, "XlaScatter", 3);
 	sp_hlo__input(&node, sp_hlo__all(body, op->operands[0]));
 	sp_hlo__input(&node, indices);
 	sp_hlo__input(&node, sp_hlo__all(body, op->operands[2]));
-	SP_TRY(sp_hlo__message(hlo, &node, "dimension_numbers", &dims));
+	SP_TRY(sp_hlo__give_numbers(hlo, &node, &dims));
 	sp_hlo__function(&node, "update_computation", function);
 	sp_hlo__bool(&node, "indices_are_sorted", false);
 	sp_hlo__type(&node, "T", sp_hlo__value_type(hlo, op->operands[0])->dtype);
@@ -206,10 +197,8 @@ static sp_status write_sort(sp_hlo_body *body, const sp_mlir_op *op, size_t coun
 	sp_hlo *hlo = body->hlo;
 	sp_dtype *dtypes = sp_arena_array(hlo->arena, count, sizeof(*dtypes));
 
-	if (dtypes == NULL) {
-		sp_hlo__no_memory(hlo);
-		return hlo->status;
-	}
+	if (dtypes == NULL)
+		return sp_hlo__out_of_memory(hlo);
 	sp_hlo__begin(body, node, "XlaVariadicSort", count + 1);
 	for (size_t i = 0; i < count; i++) {
 		sp_hlo__input(node, sp_hlo__all(body, op->operands[i]));
@@ -223,18 +212,17 @@ static sp_status write_sort(sp_hlo_body *body, const sp_mlir_op *op, size_t coun
 	return hlo->status;
 }
 
-sp_status sp_hlo__do_sort(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_sort(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	const char *comparator;
 	sp_hlo_node node;
 	int64_t dimension;
 
-	(void)rule;
 	if (op->region_count != 1 || op->operand_count != op->result_count)
 		return sp_hlo__refuse(hlo, op, "its operands and results do not belong together");
 	SP_TRY(sp_vhlo_int(&hlo->module, op, "dimension", &dimension, hlo->err));
-	SP_TRY(sp_hlo__scalar_function(hlo, op, 0, &comparator));
+	SP_TRY(sp_hlo__scalar_function(hlo, op, &comparator));
 	SP_TRY(write_sort(body, op, op->operand_count, dimension, comparator, &node));
 	for (uint32_t i = 0; i < op->result_count; i++)
 		SP_TRY(sp_hlo__give(body, op, i, sp_hlo__output(body, &node, i)));

@@ -4,13 +4,6 @@
 
 /* Constants, and operations that only move elements. */
 
-static sp_dtype dtype_of(sp_hlo *hlo, uint32_t value)
-{
-	const sp_vhlo_type *type = sp_hlo__value_type(hlo, value);
-
-	return type->dtype;
-}
-
 /* A list of one number per dimension of the operation's first operand. */
 static sp_status read_dims(sp_hlo *hlo, const sp_mlir_op *op, const char *name, int32_t rank,
 			   int64_t *out)
@@ -49,15 +42,13 @@ static sp_status read_constant(sp_hlo *hlo, uint32_t attribute, const sp_tensor 
 	}
 	*is_splat = (*state & IS_SPLAT) != 0;
 	*out = sp_arena_zeros(hlo->arena, 1, sizeof(**out));
-	if (*out == NULL) {
-		sp_hlo__no_memory(hlo);
-		return hlo->status;
-	}
+	if (*out == NULL)
+		return sp_hlo__out_of_memory(hlo);
 	*(sp_tensor *)*out = hlo->constants[attribute];
 	return SP_OK;
 }
 
-sp_status sp_hlo__do_constant(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_constant(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	const sp_vhlo_type *type = sp_hlo__value_type(hlo, op->first_result);
@@ -68,7 +59,6 @@ sp_status sp_hlo__do_constant(sp_hlo_body *body, const sp_mlir_op *op, const sp_
 	size_t count;
 	sp_shape shape;
 
-	(void)rule;
 	SP_TRY(hlo->status);
 	SP_TRY(sp_vhlo_find(&hlo->module, op, "value", &attribute, hlo->err));
 	if (attribute == SP_MLIR_NONE || !sp_vhlo_is_static(type, &shape) ||
@@ -107,13 +97,12 @@ static sp_status give_iota(sp_hlo_body *body, const sp_mlir_op *op, const char *
 	return sp_hlo__give_broadcast(body, op, numbers, &source, like);
 }
 
-sp_status sp_hlo__do_iota(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_iota(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	const sp_vhlo_type *type = sp_hlo__value_type(hlo, op->first_result);
 	int64_t at;
 
-	(void)rule;
 	SP_TRY(hlo->status);
 	SP_TRY(read_dimension(hlo, op, "iota_dimension", type->rank, &at));
 	if (!sp_vhlo_is_static(type, NULL) || type->dims[at] > INT32_MAX)
@@ -125,25 +114,16 @@ sp_status sp_hlo__do_iota(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_
 /* Element `i` of a vector of sizes, as an int32 scalar. */
 static const char *size_at(sp_hlo_body *body, uint32_t sizes, int64_t i)
 {
-	sp_dtype dtype = dtype_of(body->hlo, sizes);
-	int64_t end = i + 1, step = 1;
-	sp_hlo_node node;
+	sp_dtype dtype = sp_hlo__dtype(body->hlo, sizes);
 
-	sp_hlo__begin(body, &node, "StridedSlice", 4);
-	sp_hlo__input(&node, sp_hlo__all(body, sizes));
-	sp_hlo__input(&node, sp_hlo__ints(body, &i, 1));
-	sp_hlo__input(&node, sp_hlo__ints(body, &end, 1));
-	sp_hlo__input(&node, sp_hlo__ints(body, &step, 1));
-	sp_hlo__type(&node, "T", dtype);
-	sp_hlo__type(&node, "Index", SP_INT32);
-	sp_hlo__int(&node, "shrink_axis_mask", 1);
-	return sp_hlo__cast(body, sp_hlo__write(body, &node), dtype, SP_INT32);
+	return sp_hlo__cast(body, sp_hlo__element(body, sp_hlo__all(body, sizes), i, dtype), dtype,
+			    SP_INT32);
 }
 
 /* Describes a value broadcast to the sizes in an operand. */
 static sp_hlo_value broadcast_to(sp_hlo_body *body, uint32_t sizes)
 {
-	sp_hlo_value like = {.shape_dtype = dtype_of(body->hlo, sizes)};
+	sp_hlo_value like = {.shape_dtype = sp_hlo__dtype(body->hlo, sizes)};
 
 	like.shape = sp_hlo__all(body, sizes);
 	return like;
@@ -151,14 +131,14 @@ static sp_hlo_value broadcast_to(sp_hlo_body *body, uint32_t sizes)
 
 static sp_status need_sizes(sp_hlo *hlo, const sp_mlir_op *op, uint32_t sizes)
 {
-	sp_dtype dtype = dtype_of(hlo, sizes);
+	sp_dtype dtype = sp_hlo__dtype(hlo, sizes);
 
 	if (hlo->status != SP_OK || dtype == SP_INT32 || dtype == SP_INT64)
 		return hlo->status;
 	return sp_hlo__refuse(hlo, op, "sizes are translated as int32 and int64 only");
 }
 
-sp_status sp_hlo__do_dynamic_iota(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_dynamic_iota(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	const sp_vhlo_type *type = sp_hlo__value_type(hlo, op->first_result);
@@ -167,7 +147,7 @@ sp_status sp_hlo__do_dynamic_iota(sp_hlo_body *body, const sp_mlir_op *op, const
 
 	SP_TRY(hlo->status);
 	if (sp_vhlo_is_static(type, NULL))
-		return sp_hlo__do_iota(body, op, rule);
+		return sp_hlo__do_iota(body, op);
 	SP_TRY(need_sizes(hlo, op, op->operands[0]));
 	SP_TRY(read_dimension(hlo, op, "iota_dimension", type->rank, &at));
 	if (type->dims[at] > INT32_MAX)
@@ -209,7 +189,7 @@ static const char *insert_ones(sp_hlo_body *body, const char *x, const sp_vhlo_t
 }
 
 /* broadcast_in_dim and its dynamic variants: dimension i of the operand becomes dims[i]. */
-sp_status sp_hlo__do_broadcast(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_broadcast(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	uint32_t operand = op->operands[0];
@@ -224,7 +204,6 @@ sp_status sp_hlo__do_broadcast(sp_hlo_body *body, const sp_mlir_op *op, const sp
 	const char *ref;
 	bool is_dynamic = op->operand_count > 1;
 
-	(void)rule;
 	if (hlo->status != SP_OK)
 		return hlo->status;
 	SP_TRY(read_dims(hlo, op, "broadcast_dimensions", from->rank, dims));
@@ -278,14 +257,13 @@ static void keep_constant(sp_hlo_body *body, const sp_mlir_op *op)
 	hlo->values[op->first_result] = (sp_hlo_value){.constant = shaped, .op = op};
 }
 
-sp_status sp_hlo__do_reshape(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_reshape(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	const sp_vhlo_type *type = sp_hlo__value_type(hlo, op->first_result);
 	const sp_hlo_value *value = &hlo->values[op->operands[0]];
 	int32_t unknown = 0;
 
-	(void)rule;
 	if (hlo->status != SP_OK)
 		return hlo->status;
 	for (int32_t i = 0; i < type->rank; i++)
@@ -309,28 +287,26 @@ sp_status sp_hlo__do_reshape(sp_hlo_body *body, const sp_mlir_op *op, const sp_h
 	return hlo->status;
 }
 
-sp_status sp_hlo__do_dynamic_reshape(sp_hlo_body *body, const sp_mlir_op *op,
-				     const sp_hlo_rule *rule)
+sp_status sp_hlo__do_dynamic_reshape(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
-	sp_dtype dtype = dtype_of(hlo, op->first_result);
+	sp_dtype dtype = sp_hlo__dtype(hlo, op->first_result);
 	const sp_vhlo_type *type = sp_hlo__value_type(hlo, op->first_result);
 
 	if (sp_vhlo_is_static(type, NULL))
-		return sp_hlo__do_reshape(body, op, rule);
+		return sp_hlo__do_reshape(body, op);
 	SP_TRY(need_sizes(hlo, op, op->operands[1]));
 	return sp_hlo__give(body, op, 0,
 			    sp_hlo__binary(body, "Reshape", sp_hlo__all(body, op->operands[0]),
 					   sp_hlo__all(body, op->operands[1]), dtype));
 }
 
-sp_status sp_hlo__do_transpose(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_transpose(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	const sp_vhlo_type *type = sp_hlo__value_type(hlo, op->operands[0]);
 	int64_t permutation[SP_MAX_RANK];
 
-	(void)rule;
 	SP_TRY(hlo->status);
 	SP_TRY(read_dims(hlo, op, "permutation", type->rank, permutation));
 	return sp_hlo__give(body, op, 0,
@@ -338,35 +314,31 @@ sp_status sp_hlo__do_transpose(sp_hlo_body *body, const sp_mlir_op *op, const sp
 					      type->rank, type->dtype));
 }
 
-sp_status sp_hlo__do_reverse(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_reverse(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	int64_t dims[SP_MAX_RANK];
 	size_t count;
 	sp_hlo_node node;
 
-	(void)rule;
 	SP_TRY(sp_vhlo_ints(&hlo->module, op, "dimensions", dims, SP_MAX_RANK, &count, hlo->err));
-	sp_hlo__begin(body, &node, "ReverseV2", 2);
-	sp_hlo__input(&node, sp_hlo__all(body, op->operands[0]));
-	sp_hlo__input(&node, sp_hlo__ints(body, dims, count));
-	sp_hlo__type(&node, "T", dtype_of(hlo, op->first_result));
+	SP_HLO_BEGIN(body, &node, "ReverseV2", sp_hlo__dtype(hlo, op->first_result),
+		     sp_hlo__all(body, op->operands[0]), sp_hlo__ints(body, dims, count));
 	sp_hlo__type(&node, "Tidx", SP_INT32);
 	return sp_hlo__give(body, op, 0, sp_hlo__write(body, &node));
 }
 
-sp_status sp_hlo__do_concatenate(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_concatenate(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	const sp_vhlo_type *type = sp_hlo__value_type(hlo, op->first_result);
 	sp_hlo_node node;
 	int64_t at;
 
-	(void)rule;
 	SP_TRY(hlo->status);
 	SP_TRY(read_dimension(hlo, op, "dimension", type->rank, &at));
 	if (op->operand_count == 1)
-		return sp_hlo__do_identity(body, op, rule);
+		return sp_hlo__do_identity(body, op);
 	sp_hlo__begin(body, &node, "ConcatV2", op->operand_count + 1);
 	for (size_t i = 0; i < op->operand_count; i++)
 		sp_hlo__input(&node, sp_hlo__all(body, op->operands[i]));
@@ -377,16 +349,14 @@ sp_status sp_hlo__do_concatenate(sp_hlo_body *body, const sp_mlir_op *op, const 
 	return sp_hlo__give(body, op, 0, sp_hlo__write(body, &node));
 }
 
-sp_status sp_hlo__do_dimension_size(sp_hlo_body *body, const sp_mlir_op *op,
-				    const sp_hlo_rule *rule)
+sp_status sp_hlo__do_dimension_size(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	const sp_vhlo_type *from = sp_hlo__value_type(hlo, op->operands[0]);
-	sp_dtype dtype = dtype_of(hlo, op->first_result);
+	sp_dtype dtype = sp_hlo__dtype(hlo, op->first_result);
 	const char *size;
 	int64_t at;
 
-	(void)rule;
 	if (hlo->status != SP_OK)
 		return hlo->status;
 	SP_TRY(read_dimension(hlo, op, "dimension", from->rank, &at));
@@ -404,12 +374,7 @@ static const char *strided_slice(sp_hlo_body *body, const char *x, const char *b
 {
 	sp_hlo_node node;
 
-	sp_hlo__begin(body, &node, "StridedSlice", 4);
-	sp_hlo__input(&node, x);
-	sp_hlo__input(&node, begin);
-	sp_hlo__input(&node, end);
-	sp_hlo__input(&node, strides);
-	sp_hlo__type(&node, "T", dtype);
+	SP_HLO_BEGIN(body, &node, "StridedSlice", dtype, x, begin, end, strides);
 	sp_hlo__type(&node, "Index", index);
 	return sp_hlo__write(body, &node);
 }
@@ -419,16 +384,12 @@ static const char *slice(sp_hlo_body *body, const char *x, const char *begin, co
 {
 	sp_hlo_node node;
 
-	sp_hlo__begin(body, &node, "Slice", 3);
-	sp_hlo__input(&node, x);
-	sp_hlo__input(&node, begin);
-	sp_hlo__input(&node, size);
-	sp_hlo__type(&node, "T", dtype);
+	SP_HLO_BEGIN(body, &node, "Slice", dtype, x, begin, size);
 	sp_hlo__type(&node, "Index", index);
 	return sp_hlo__write(body, &node);
 }
 
-sp_status sp_hlo__do_slice(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_slice(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	const sp_vhlo_type *from = sp_hlo__value_type(hlo, op->operands[0]);
@@ -437,7 +398,6 @@ sp_status sp_hlo__do_slice(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo
 	bool is_plain = true;
 	const char *x;
 
-	(void)rule;
 	SP_TRY(hlo->status);
 	rank = (size_t)from->rank;
 	SP_TRY(read_dims(hlo, op, "start_indices", from->rank, begin));
@@ -464,17 +424,16 @@ sp_status sp_hlo__do_slice(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo
 }
 
 /* Start and limit are computed values; the strides are 1. */
-sp_status sp_hlo__do_real_dynamic_slice(sp_hlo_body *body, const sp_mlir_op *op,
-					const sp_hlo_rule *rule)
+sp_status sp_hlo__do_real_dynamic_slice(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
-	sp_dtype dtype = dtype_of(hlo, op->operands[0]), index = dtype_of(hlo, op->operands[1]);
+	sp_dtype dtype = sp_hlo__dtype(hlo, op->operands[0]),
+		 index = sp_hlo__dtype(hlo, op->operands[1]);
 	int64_t strides[SP_MAX_RANK];
 	const char *begin, *end, *x;
 	size_t count;
 	bool is_plain;
 
-	(void)rule;
 	for (size_t i = 1; i < op->operand_count; i++)
 		SP_TRY(need_sizes(hlo, op, op->operands[i]));
 	is_plain = sp_hlo__known_ints(hlo, op->operands[3], strides, SP_MAX_RANK, &count);
@@ -502,20 +461,20 @@ static const char *pack_starts(sp_hlo_body *body, const uint32_t *starts, size_t
 
 	*index = SP_INT32;
 	for (size_t i = 0; i < count; i++)
-		if (sp_dtype_size(dtype_of(hlo, starts[i])) > sizeof(int32_t) ||
-		    dtype_of(hlo, starts[i]) == SP_UINT32)
+		if (sp_dtype_size(sp_hlo__dtype(hlo, starts[i])) > sizeof(int32_t) ||
+		    sp_hlo__dtype(hlo, starts[i]) == SP_UINT32)
 			*index = SP_INT64;
 	sp_hlo__begin(body, &node, "Pack", count);
 	for (size_t i = 0; i < count; i++)
 		sp_hlo__input(&node, sp_hlo__cast(body, sp_hlo__all(body, starts[i]),
-						  dtype_of(hlo, starts[i]), *index));
+						  sp_hlo__dtype(hlo, starts[i]), *index));
 	sp_hlo__int(&node, "N", (int64_t)count);
 	sp_hlo__type(&node, "T", *index);
 	sp_hlo__int(&node, "axis", 0);
 	return sp_hlo__write(body, &node);
 }
 
-sp_status sp_hlo__do_dynamic_slice(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_dynamic_slice(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	const sp_vhlo_type *type = sp_hlo__value_type(hlo, op->operands[0]);
@@ -524,7 +483,6 @@ sp_status sp_hlo__do_dynamic_slice(sp_hlo_body *body, const sp_mlir_op *op, cons
 	const char *starts;
 	sp_dtype index;
 
-	(void)rule;
 	SP_TRY(hlo->status);
 	SP_TRY(read_dims(hlo, op, "slice_sizes", type->rank, sizes));
 	if (op->operand_count != (size_t)type->rank + 1)
@@ -532,18 +490,15 @@ sp_status sp_hlo__do_dynamic_slice(sp_hlo_body *body, const sp_mlir_op *op, cons
 	if (type->rank == 0)
 		return sp_hlo__give(body, op, 0, sp_hlo__all(body, op->operands[0]));
 	starts = pack_starts(body, op->operands + 1, op->operand_count - 1, &index);
-	sp_hlo__begin(body, &node, "XlaDynamicSlice", 3);
-	sp_hlo__input(&node, sp_hlo__all(body, op->operands[0]));
-	sp_hlo__input(&node, starts);
-	sp_hlo__input(&node, sp_hlo__cast(body, sp_hlo__ints(body, sizes, (size_t)type->rank),
-					  SP_INT32, index));
-	sp_hlo__type(&node, "T", type->dtype);
+	SP_HLO_BEGIN(
+		body, &node, "XlaDynamicSlice", type->dtype, sp_hlo__all(body, op->operands[0]),
+		starts,
+		sp_hlo__cast(body, sp_hlo__ints(body, sizes, (size_t)type->rank), SP_INT32, index));
 	sp_hlo__type(&node, "Tindices", index);
 	return sp_hlo__give(body, op, 0, sp_hlo__write(body, &node));
 }
 
-sp_status sp_hlo__do_dynamic_update_slice(sp_hlo_body *body, const sp_mlir_op *op,
-					  const sp_hlo_rule *rule)
+sp_status sp_hlo__do_dynamic_update_slice(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	const sp_vhlo_type *type = sp_hlo__value_type(hlo, op->operands[0]);
@@ -551,18 +506,15 @@ sp_status sp_hlo__do_dynamic_update_slice(sp_hlo_body *body, const sp_mlir_op *o
 	const char *starts;
 	sp_dtype index;
 
-	(void)rule;
 	SP_TRY(hlo->status);
 	if (op->operand_count != (size_t)type->rank + 2)
 		return sp_hlo__refuse(hlo, op, "it does not have one start per dimension");
 	if (type->rank == 0)
 		return sp_hlo__give(body, op, 0, sp_hlo__all(body, op->operands[1]));
 	starts = pack_starts(body, op->operands + 2, op->operand_count - 2, &index);
-	sp_hlo__begin(body, &node, "XlaDynamicUpdateSlice", 3);
-	sp_hlo__input(&node, sp_hlo__all(body, op->operands[0]));
-	sp_hlo__input(&node, sp_hlo__all(body, op->operands[1]));
-	sp_hlo__input(&node, starts);
-	sp_hlo__type(&node, "T", type->dtype);
+	SP_HLO_BEGIN(body, &node, "XlaDynamicUpdateSlice", type->dtype,
+		     sp_hlo__all(body, op->operands[0]), sp_hlo__all(body, op->operands[1]),
+		     starts);
 	sp_hlo__type(&node, "Tindices", index);
 	return sp_hlo__give(body, op, 0, sp_hlo__write(body, &node));
 }
@@ -583,7 +535,7 @@ static const char *pad(sp_hlo_body *body, const char *const inputs[5], sp_dtype 
 	return sp_hlo__write(body, &node);
 }
 
-sp_status sp_hlo__do_pad(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_pad(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	static const char *const names[] = {"edge_padding_low", "edge_padding_high",
 					    "interior_padding"};
@@ -593,7 +545,6 @@ sp_status sp_hlo__do_pad(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_r
 				 sp_hlo__all(body, op->operands[1])};
 	bool pads = false;
 
-	(void)rule;
 	for (int i = 0; i < 3; i++) {
 		int64_t values[SP_MAX_RANK];
 
@@ -609,18 +560,17 @@ sp_status sp_hlo__do_pad(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_r
 			    pads ? pad(body, inputs, type->dtype, SP_INT32) : inputs[0]);
 }
 
-sp_status sp_hlo__do_dynamic_pad(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_dynamic_pad(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	const char *inputs[5];
 
-	(void)rule;
 	for (size_t i = 0; i < op->operand_count; i++) {
 		if (i >= 2)
 			SP_TRY(need_sizes(hlo, op, op->operands[i]));
 		inputs[i] = sp_hlo__all(body, op->operands[i]);
 	}
-	return sp_hlo__give(
-		body, op, 0,
-		pad(body, inputs, dtype_of(hlo, op->operands[0]), dtype_of(hlo, op->operands[2])));
+	return sp_hlo__give(body, op, 0,
+			    pad(body, inputs, sp_hlo__dtype(hlo, op->operands[0]),
+				sp_hlo__dtype(hlo, op->operands[2])));
 }

@@ -82,7 +82,6 @@ static const sp_hlo_rule rules[] = {
 	{"rsqrt", 2, 1, 1, sp_hlo__do_unary, "Rsqrt", NULL},
 	{"scatter", 2, SP_HLO_SOME, SP_HLO_SOME, sp_hlo__do_scatter, NULL, NULL},
 	{"select", 1, 3, 1, sp_hlo__do_select, NULL, NULL},
-	{"select_and_scatter", 1, 3, 1, sp_hlo__do_select_and_scatter, NULL, NULL},
 	{"shift_left", 1, 2, 1, sp_hlo__do_shift, "LeftShift", NULL},
 	{"shift_right_arithmetic", 1, 2, 1, sp_hlo__do_shift, "RightShift", NULL},
 	{"shift_right_logical", 1, 2, 1, sp_hlo__do_shift, "RightShift", NULL},
@@ -98,12 +97,6 @@ static const sp_hlo_rule rules[] = {
 	{"while", 1, SP_HLO_ANY, SP_HLO_ANY, sp_hlo__do_while, NULL, NULL},
 	{"xor", 1, 2, 1, sp_hlo__do_binary, "BitwiseXor", "NotEqual"},
 };
-
-static sp_status no_memory(sp_hlo *hlo)
-{
-	sp_hlo__no_memory(hlo);
-	return hlo->status;
-}
 
 /* ------------------------------------------------------------- operations */
 
@@ -185,8 +178,9 @@ static sp_status translate_op(sp_hlo_body *body, const sp_mlir_op *op)
 	if (has_token(hlo, op) && !takes_tokens(rule))
 		return sp_hlo__refuse(hlo, op, "on a token");
 	SP_TRY(hlo->status);
+	body->rule = rule;
 	body->stem = rule->name;
-	hlo->status = rule->translate(body, op, rule);
+	hlo->status = rule->translate(body, op);
 	return hlo->status;
 }
 
@@ -222,7 +216,7 @@ static sp_status grow_functions(sp_hlo *hlo)
 		sp_function_def *made = sp_arena_zeros(hlo->arena, capacity, sizeof(*made));
 
 		if (made == NULL)
-			return no_memory(hlo);
+			return sp_hlo__out_of_memory(hlo);
 		if (hlo->made_count != 0)
 			memcpy(made, hlo->made, hlo->made_count * sizeof(*made));
 		hlo->made = made;
@@ -263,7 +257,7 @@ static sp_status add_argument(sp_hlo *hlo, arguments *args, uint32_t value, bool
 	*arg = (sp_arg_def){.dtype = type->dtype};
 	arg->name = sp_arena_printf(hlo->arena, "argument_%zu", args->count);
 	if (arg->name == NULL)
-		return no_memory(hlo);
+		return sp_hlo__out_of_memory(hlo);
 	args->count++;
 	if (is_captured)
 		enter(hlo, value, arg->name);
@@ -283,13 +277,11 @@ static sp_status ensure_shape(sp_hlo_body *body, uint32_t value)
 	if (hlo->status != SP_OK || type->is_token)
 		return hlo->status;
 	if (shape == NULL)
-		return no_memory(hlo);
+		return sp_hlo__out_of_memory(hlo);
 	shape->rank = type->rank;
 	memcpy(shape->dims, type->dims, sizeof(shape->dims));
 	body->stem = "shaped";
-	sp_hlo__begin(body, &node, "EnsureShape", 1);
-	sp_hlo__input(&node, hlo->values[value].all);
-	sp_hlo__type(&node, "T", type->dtype);
+	SP_HLO_BEGIN(body, &node, "EnsureShape", type->dtype, hlo->values[value].all);
 	sp_hlo__shape(&node, "shape", shape);
 	hlo->values[value].all = sp_hlo__write(body, &node);
 	return hlo->status;
@@ -309,7 +301,7 @@ static sp_status add_return(sp_hlo_body *body, sp_function_def *function, sp_arg
 	returns[at].name = outputs[at].name;
 	returns[at].ref = sp_hlo__all(body, value);
 	function->output_count++;
-	return outputs[at].name != NULL ? hlo->status : no_memory(hlo);
+	return outputs[at].name != NULL ? hlo->status : sp_hlo__out_of_memory(hlo);
 }
 
 /* Writes the results of the region after the arguments that are passed on. */
@@ -327,7 +319,7 @@ static sp_status take_returns(sp_hlo_body *body, const sp_mlir_region *region, s
 	returns = sp_arena_array(hlo->arena, passed_on + end->operand_count, sizeof(*returns));
 	outputs = sp_arena_array(hlo->arena, passed_on + end->operand_count, sizeof(*outputs));
 	if (returns == NULL || outputs == NULL)
-		return no_memory(hlo);
+		return sp_hlo__out_of_memory(hlo);
 	body->stem = "return";
 	for (size_t i = 0; i < passed_on; i++) {
 		outputs[i] = function->inputs[i];
@@ -371,7 +363,7 @@ static sp_status write_function(sp_hlo *hlo, const sp_mlir_region *region, const
 	sp_hlo_body body = {.hlo = hlo};
 
 	if (args.list == NULL)
-		return no_memory(hlo);
+		return sp_hlo__out_of_memory(hlo);
 	for (size_t i = 0; i < captured_count; i++) {
 		if (role == SP_HLO_SCALAR)
 			enter(hlo, captured[i], NULL);
@@ -400,7 +392,7 @@ sp_status sp_hlo__make_function(sp_hlo *hlo, const sp_mlir_region *region, const
 	hlo->made_count++;
 	*out = sp_arena_printf(hlo->arena, "%s/region_%zu", hlo->prefix, place);
 	if (outside == NULL || *out == NULL)
-		return no_memory(hlo);
+		return sp_hlo__out_of_memory(hlo);
 	for (size_t i = 0; i < captured_count; i++)
 		outside[i] = hlo->values[captured[i]];
 	status = write_function(hlo, region, captured, captured_count, *out, role, place);
@@ -432,7 +424,7 @@ static sp_status add_captured(sp_hlo *hlo, capture *to, uint32_t value)
 		uint32_t *values = sp_arena_array(hlo->scratch, capacity, sizeof(*values));
 
 		if (values == NULL)
-			return no_memory(hlo);
+			return sp_hlo__out_of_memory(hlo);
 		if (to->count != 0)
 			memcpy(values, to->values, to->count * sizeof(*values));
 		to->values = values;
@@ -502,7 +494,7 @@ static sp_status index_functions(sp_hlo *hlo, const sp_mlir_region *body)
 	hlo->function_names = sp_arena_array(hlo->scratch, body->op_count,
 					     sizeof(*hlo->function_names));
 	if (hlo->function_ops == NULL || hlo->function_names == NULL)
-		return no_memory(hlo);
+		return sp_hlo__out_of_memory(hlo);
 	for (size_t i = 0; i < body->op_count; i++) {
 		const sp_mlir_op *op = &body->ops[i];
 		sp_bytes name;
@@ -513,7 +505,7 @@ static sp_status index_functions(sp_hlo *hlo, const sp_mlir_region *body)
 		SP_TRY(sp_vhlo_text(&hlo->module, op, "sym_name", &name, hlo->err));
 		hlo->function_names[i] = printable(hlo, name, i);
 		if (hlo->function_names[i] == NULL)
-			return no_memory(hlo);
+			return sp_hlo__out_of_memory(hlo);
 		hlo->function_ops[i] = op;
 		switch (sp_map_add(&hlo->functions, name, i)) {
 		case SP_MAP_ADDED:
@@ -522,7 +514,7 @@ static sp_status index_functions(sp_hlo *hlo, const sp_mlir_region *body)
 			return sp_error_set(hlo->err, SP_CORRUPT,
 					    "two functions of the module have one name");
 		default:
-			return no_memory(hlo);
+			return sp_hlo__out_of_memory(hlo);
 		}
 	}
 	hlo->function_count = body->op_count;
@@ -544,7 +536,7 @@ static sp_status make_tables(sp_hlo *hlo)
 					       sizeof(*hlo->constant_is_read));
 	if (hlo->types == NULL || hlo->type_is_read == NULL || hlo->values == NULL ||
 	    hlo->stamps == NULL || hlo->constants == NULL || hlo->constant_is_read == NULL)
-		return no_memory(hlo);
+		return sp_hlo__out_of_memory(hlo);
 	sp_map_init(&hlo->functions, hlo->scratch);
 	return SP_OK;
 }
@@ -602,7 +594,7 @@ static sp_status fix_platform(sp_hlo *hlo, size_t platform)
 			      first->inputs[0].dtype);
 	nodes = sp_arena_array(hlo->arena, first->node_count + body.count, sizeof(*nodes));
 	if (nodes == NULL || number == NULL)
-		return no_memory(hlo);
+		return sp_hlo__out_of_memory(hlo);
 	name = first->inputs[0].name;
 	if (first->node_count != 0)
 		memcpy(nodes, first->nodes, first->node_count * sizeof(*nodes));

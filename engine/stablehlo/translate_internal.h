@@ -68,8 +68,9 @@ struct sp_hlo_body {
 	sp_node_def *nodes;
 	size_t count;
 	size_t capacity;
-	const char *stem;    /* prefix of the names of nodes */
-	const char **checks; /* nodes without readers that must run */
+	const struct sp_hlo_rule *rule; /* of the operation that is being translated */
+	const char *stem;               /* prefix of the names of nodes */
+	const char **checks;            /* nodes without readers that must run */
 	size_t check_count;
 	size_t check_capacity;
 };
@@ -90,6 +91,14 @@ typedef struct sp_hlo_node {
 } sp_hlo_node;
 
 void sp_hlo__begin(sp_hlo_body *body, sp_hlo_node *node, const char *op, size_t inputs);
+
+/* Begins a node with the inputs that follow `dtype`, which is its attribute T. */
+#define SP_HLO_BEGIN(body, node, op, dtype, ...)                                      \
+	sp_hlo__begin_with(body, node, op, dtype, (const char *const[]){__VA_ARGS__}, \
+			   sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+void sp_hlo__begin_with(sp_hlo_body *body, sp_hlo_node *node, const char *op, sp_dtype dtype,
+			const char *const *inputs, size_t count);
+
 void sp_hlo__input(sp_hlo_node *node, const char *ref);
 void sp_hlo__type(sp_hlo_node *node, const char *name, sp_dtype dtype);
 void sp_hlo__bool(sp_hlo_node *node, const char *name, bool value);
@@ -130,17 +139,22 @@ const char *sp_hlo__reshape(sp_hlo_body *body, const char *x, const int64_t *dim
 const char *sp_hlo__transpose(sp_hlo_body *body, const char *x, const int64_t *permutation,
 			      int32_t rank, sp_dtype dtype);
 
+/* Element `i` of a vector, as a scalar. */
+const char *sp_hlo__element(sp_hlo_body *body, const char *vector, int64_t i, sp_dtype dtype);
+
 /* Dimension `i` of x, as an int32 scalar. */
 const char *sp_hlo__dimension(sp_hlo_body *body, const char *x, int32_t i, sp_dtype dtype);
 
 /* Records a refusal unless there is one already.  Returns hlo->status. */
 sp_status sp_hlo__refuse(sp_hlo *hlo, const sp_mlir_op *op, const char *why);
 const char *sp_hlo__no_memory(sp_hlo *hlo);
+sp_status sp_hlo__out_of_memory(sp_hlo *hlo);
 
 /* --------------------------------------------------------------- values.c */
 
 /* Never NULL; when the type cannot be read, a scalar without a type (see hlo->status). */
 const sp_vhlo_type *sp_hlo__value_type(sp_hlo *hlo, uint32_t value);
+sp_dtype sp_hlo__dtype(sp_hlo *hlo, uint32_t value);
 
 /* The full value. */
 const char *sp_hlo__all(sp_hlo_body *body, uint32_t value);
@@ -175,7 +189,7 @@ bool sp_hlo__known_ints(sp_hlo *hlo, uint32_t value, int64_t *out, size_t limit,
 /* ----------------------------------------------------------- the families */
 
 typedef struct sp_hlo_rule sp_hlo_rule;
-typedef sp_status sp_hlo_fn(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule);
+typedef sp_status sp_hlo_fn(sp_hlo_body *body, const sp_mlir_op *op);
 
 /* How an operation is translated. */
 struct sp_hlo_rule {
@@ -205,9 +219,13 @@ sp_hlo_fn sp_hlo__do_constant, sp_hlo__do_iota, sp_hlo__do_dynamic_iota, sp_hlo_
 sp_hlo_fn sp_hlo__do_dot_general, sp_hlo__do_fft;
 sp_hlo_fn sp_hlo__do_reduce;
 sp_hlo_fn sp_hlo__do_gather, sp_hlo__do_dynamic_gather, sp_hlo__do_scatter, sp_hlo__do_sort;
-sp_hlo_fn sp_hlo__do_reduce_window, sp_hlo__do_select_and_scatter, sp_hlo__do_convolution;
+sp_hlo_fn sp_hlo__do_reduce_window, sp_hlo__do_convolution;
 sp_hlo_fn sp_hlo__do_call, sp_hlo__do_composite, sp_hlo__do_custom_call, sp_hlo__do_while,
 	sp_hlo__do_if, sp_hlo__do_case, sp_hlo__do_token;
+
+/* Applies an operator of one input to the operand. */
+SP_MUST_CHECK sp_status sp_hlo__apply(sp_hlo_body *body, const sp_mlir_op *op,
+				      const char *function);
 
 /* A protobuf message of dimension numbers, such as XLA's GatherDimensionNumbers. */
 typedef struct sp_hlo_message {
@@ -220,11 +238,11 @@ SP_MUST_CHECK sp_status sp_hlo__add_dims(sp_hlo *hlo, sp_hlo_message *to, int fi
 					 const sp_mlir_op *op, const char *name);
 SP_MUST_CHECK sp_status sp_hlo__add_dim(sp_hlo *hlo, sp_hlo_message *to, int field,
 					const sp_mlir_op *op, const char *name);
-SP_MUST_CHECK sp_status sp_hlo__message(sp_hlo *hlo, sp_hlo_node *node, const char *name,
-					const sp_hlo_message *message);
+SP_MUST_CHECK sp_status sp_hlo__give_numbers(sp_hlo *hlo, sp_hlo_node *node,
+					     const sp_hlo_message *message);
 
-/* Makes a function of a region that reads its arguments only; refuses other regions. */
-SP_MUST_CHECK sp_status sp_hlo__scalar_function(sp_hlo *hlo, const sp_mlir_op *op, size_t region,
+/* Makes a function of the first region, which reads its arguments only; refuses other regions. */
+SP_MUST_CHECK sp_status sp_hlo__scalar_function(sp_hlo *hlo, const sp_mlir_op *op,
 						const char **out);
 
 /* custom_call ApproxTopK, whose result is exact on CPUs. */

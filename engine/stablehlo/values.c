@@ -1,5 +1,4 @@
-#include <string.h>
-
+#include "engine/ops/array/elements.h"
 #include "engine/stablehlo/translate_internal.h"
 
 /* How values of the module are represented in the graph. */
@@ -20,6 +19,11 @@ const sp_vhlo_type *sp_hlo__value_type(sp_hlo *hlo, uint32_t value)
 	return &hlo->types[type];
 }
 
+sp_dtype sp_hlo__dtype(sp_hlo *hlo, uint32_t value)
+{
+	return sp_hlo__value_type(hlo, value)->dtype;
+}
+
 /* ------------------------------------------------------------ broadcasts */
 
 static bool same_dims(const sp_vhlo_type *a, const sp_vhlo_type *b)
@@ -38,12 +42,9 @@ static const char *broadcast(sp_hlo_body *body, const sp_hlo_value *value, const
 
 	if (same_dims(&value->source_type, type))
 		return value->source;
-	sp_hlo__begin(body, &node, "BroadcastTo", 2);
-	sp_hlo__input(&node, value->source);
-	sp_hlo__input(&node, value->shape != NULL
-				     ? value->shape
-				     : sp_hlo__ints(body, type->dims, (size_t)type->rank));
-	sp_hlo__type(&node, "T", type->dtype);
+	SP_HLO_BEGIN(body, &node, "BroadcastTo", type->dtype, value->source,
+		     value->shape != NULL ? value->shape
+					  : sp_hlo__ints(body, type->dims, (size_t)type->rank));
 	sp_hlo__type(&node, "Tidx", SP_INT32);
 	if (value->shape != NULL)
 		node.attrs[node.attr_count - 1].type = value->shape_dtype;
@@ -175,32 +176,14 @@ bool sp_hlo__tensor_number(const sp_tensor *tensor, size_t i, double *out)
 	case SP_BOOL:
 		*out = (double)((const bool *)data)[i];
 		return true;
-	case SP_INT8:
-		*out = (double)((const int8_t *)data)[i];
-		return true;
-	case SP_INT16:
-		*out = (double)((const int16_t *)data)[i];
-		return true;
-	case SP_INT32:
-		*out = (double)((const int32_t *)data)[i];
-		return true;
-	case SP_INT64:
-		*out = (double)((const int64_t *)data)[i];
-		return true;
-	case SP_UINT8:
-		*out = (double)((const uint8_t *)data)[i];
-		return true;
-	case SP_UINT16:
-		*out = (double)((const uint16_t *)data)[i];
-		return true;
-	case SP_UINT32:
-		*out = (double)((const uint32_t *)data)[i];
-		return true;
 	case SP_UINT64:
 		*out = (double)((const uint64_t *)data)[i];
 		return true;
 	default:
-		return false;
+		if (!sp_dtype_is_integer(tensor->dtype))
+			return false;
+		*out = (double)sp_element__integer(tensor, i);
+		return true;
 	}
 }
 

@@ -112,7 +112,6 @@ static const struct {
 	{"scatter_v2", "index_vector_dim indices_are_sorted input_batching_dims "
 		       "inserted_window_dims scatter_dims_to_operand_dims "
 		       "scatter_indices_batching_dims unique_indices update_window_dims"},
-	{"select_and_scatter_v1", "padding window_dimensions window_strides"},
 	{"set_dimension_size_v1", "dimension"},
 	{"sine_v2", "result_accuracy"},
 	{"slice_v1", "limit_indices start_indices strides"},

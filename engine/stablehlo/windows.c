@@ -39,7 +39,7 @@ static sp_status add_padding(sp_hlo_body *body, sp_hlo_node *node, const sp_mlir
 	return body->hlo->status;
 }
 
-sp_status sp_hlo__do_reduce_window(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_reduce_window(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	static const char *const lists[] = {"window_dimensions", "window_strides", "base_dilations",
 					    "window_dilations"};
@@ -48,10 +48,9 @@ sp_status sp_hlo__do_reduce_window(sp_hlo_body *body, const sp_mlir_op *op, cons
 	const char *function;
 	sp_hlo_node node;
 
-	(void)rule;
 	if (op->region_count != 1 || op->operand_count != 2 || op->result_count != 1)
 		return sp_hlo__refuse(hlo, op, "of several tensors at once");
-	SP_TRY(sp_hlo__scalar_function(hlo, op, 0, &function));
+	SP_TRY(sp_hlo__scalar_function(hlo, op, &function));
 	sp_hlo__begin(body, &node, "XlaReduceWindow", 7);
 	sp_hlo__input(&node, sp_hlo__all(body, op->operands[0]));
 	sp_hlo__input(&node, sp_hlo__all(body, op->operands[1]));
@@ -61,34 +60,6 @@ sp_status sp_hlo__do_reduce_window(sp_hlo_body *body, const sp_mlir_op *op, cons
 	sp_hlo__type(&node, "T", type->dtype);
 	sp_hlo__type(&node, "Tindices", SP_INT32);
 	sp_hlo__function(&node, "computation", function);
-	return sp_hlo__give(body, op, 0, sp_hlo__write(body, &node));
-}
-
-/* select_and_scatter, the gradient of pooling. */
-sp_status sp_hlo__do_select_and_scatter(sp_hlo_body *body, const sp_mlir_op *op,
-					const sp_hlo_rule *rule)
-{
-	sp_hlo *hlo = body->hlo;
-	const sp_vhlo_type *type = sp_hlo__value_type(hlo, op->operands[0]);
-	const char *select, *scatter;
-	sp_hlo_node node;
-
-	(void)rule;
-	if (op->region_count != 2)
-		return sp_hlo__refuse(hlo, op, "it does not have two functions");
-	SP_TRY(sp_hlo__scalar_function(hlo, op, 0, &select));
-	SP_TRY(sp_hlo__scalar_function(hlo, op, 1, &scatter));
-	sp_hlo__begin(body, &node, "XlaSelectAndScatter", 6);
-	sp_hlo__input(&node, sp_hlo__all(body, op->operands[0]));
-	SP_TRY(add_list(body, &node, op, "window_dimensions", (size_t)type->rank, 1));
-	SP_TRY(add_list(body, &node, op, "window_strides", (size_t)type->rank, 1));
-	SP_TRY(add_padding(body, &node, op, (size_t)type->rank));
-	sp_hlo__input(&node, sp_hlo__all(body, op->operands[1]));
-	sp_hlo__input(&node, sp_hlo__all(body, op->operands[2]));
-	sp_hlo__type(&node, "T", type->dtype);
-	sp_hlo__type(&node, "Tindices", SP_INT32);
-	sp_hlo__function(&node, "select", select);
-	sp_hlo__function(&node, "scatter", scatter);
 	return sp_hlo__give(body, op, 0, sp_hlo__write(body, &node));
 }
 
@@ -133,15 +104,12 @@ static const char *reverse_kernel(sp_hlo_body *body, const sp_mlir_op *op, const
 			axes[turns++] = places[i];
 	if (hlo->status != SP_OK || turns == 0)
 		return kernel;
-	sp_hlo__begin(body, &node, "ReverseV2", 2);
-	sp_hlo__input(&node, kernel);
-	sp_hlo__input(&node, sp_hlo__ints(body, axes, turns));
-	sp_hlo__type(&node, "T", dtype);
+	SP_HLO_BEGIN(body, &node, "ReverseV2", dtype, kernel, sp_hlo__ints(body, axes, turns));
 	sp_hlo__type(&node, "Tidx", SP_INT32);
 	return sp_hlo__write(body, &node);
 }
 
-sp_status sp_hlo__do_convolution(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_convolution(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	const sp_vhlo_type *lhs = sp_hlo__value_type(hlo, op->operands[0]);
@@ -152,7 +120,6 @@ sp_status sp_hlo__do_convolution(sp_hlo_body *body, const sp_mlir_op *op, const 
 	sp_hlo_node node;
 	size_t spatial;
 
-	(void)rule;
 	SP_TRY(hlo->status);
 	if (lhs->rank < 2)
 		return sp_hlo__refuse(hlo, op, "without batch and features");
@@ -174,7 +141,7 @@ sp_status sp_hlo__do_convolution(sp_hlo_body *body, const sp_mlir_op *op, const 
 	sp_hlo__type(&node, "LhsT", lhs->dtype);
 	sp_hlo__type(&node, "RhsT", rhs->dtype);
 	sp_hlo__type(&node, "Tindices", SP_INT32);
-	SP_TRY(sp_hlo__message(hlo, &node, "dimension_numbers", &dims));
+	SP_TRY(sp_hlo__give_numbers(hlo, &node, &dims));
 	sp_hlo__text(&node, "precision_config", (sp_bytes){"", 0});
 	sp_hlo__type(&node, "preferred_element_type",
 		     sp_hlo__value_type(hlo, op->first_result)->dtype);

@@ -231,7 +231,8 @@ sp_status sp_resource_assign(sp_resources *resources, sp_resource *resource, con
 				    sp_shape_text(&value->shape, have));
 	if (value->block == NULL && value->dtype != SP_STRING &&
 	    (sp_arena_holds(resources->arena, value->data) ||
-	     (resources->lender != NULL && sp_arena_holds(resources->lender, value->data)))) {
+	     (resources->base_arena != NULL &&
+	      sp_arena_holds(resources->base_arena, value->data)))) {
 		resource->variable = *value;
 		return SP_OK;
 	}

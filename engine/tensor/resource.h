@@ -79,7 +79,7 @@ typedef struct sp_resource {
 /* What a graph declares, and the state of one model version. */
 typedef struct sp_resources {
 	sp_arena *arena;
-	const sp_arena *lender; /* outlives this list, has bytes of variables, too; or NULL */
+	const sp_arena *base_arena; /* outlives this list, has bytes of variables, too; or NULL */
 	sp_resource *items;
 	size_t count;
 	size_t capacity;
@@ -128,7 +128,7 @@ SP_MUST_CHECK sp_status sp_resources_get(const sp_resources *resources, const sp
 
 /*
  * Gives a variable a value: a copy of `value` in the list's arena, or the bytes of `value` itself
- * if they are numbers in that arena or the lender's (RestoreV2 puts them there).  The bytes of a
+ * if they are numbers in that arena or in base_arena (RestoreV2 puts them there).  The bytes of a
  * variable never change; they are only replaced.  SP_INVALID when dtype or shape contradict the
  * declaration.
  */

@@ -115,24 +115,3 @@ sp_status sp_tensor_copy(sp_tensor *out, sp_arena *arena, const sp_tensor *tenso
 		memcpy(out->data, tensor->data, tensor->count * sp_dtype_size(tensor->dtype));
 	return tensor->dtype == SP_STRING ? copy_strings(out, arena, err) : SP_OK;
 }
-
-sp_status sp_shape_from_tensor(sp_shape *out, const sp_tensor *tensor, sp_error *err)
-{
-	if (tensor->dtype != SP_INT32 && tensor->dtype != SP_INT64)
-		return sp_error_set(err, SP_INVALID, "a shape must be int32 or int64, not %s",
-				    sp_dtype_name(tensor->dtype));
-	if (tensor->shape.rank != 1)
-		return sp_error_set(err, SP_INVALID, "a shape must be a vector, not of rank %d",
-				    tensor->shape.rank);
-	if (tensor->count > SP_MAX_RANK)
-		return sp_error_set(err, SP_INVALID, "rank %zu is above the supported %d",
-				    tensor->count, SP_MAX_RANK);
-	out->rank = (int32_t)tensor->count;
-	for (int i = 0; i < out->rank; i++) {
-		out->dims[i] = sp_tensor_index(tensor, (size_t)i);
-		if (out->dims[i] < 0)
-			return sp_error_set(err, SP_INVALID, "dimension %d of a shape is %lld", i,
-					    (long long)out->dims[i]);
-	}
-	return SP_OK;
-}

@@ -137,10 +137,4 @@ SP_MUST_CHECK sp_status sp_tensor_create(sp_tensor *out, sp_arena *arena, sp_dty
 SP_MUST_CHECK sp_status sp_tensor_copy(sp_tensor *out, sp_arena *arena, const sp_tensor *tensor,
 				       sp_error *err);
 
-/*
- * Turns a shape given as an int32 or int64 vector tensor into *out.  SP_INVALID
- * when it is not a vector, longer than SP_MAX_RANK, or has a negative dimension.
- */
-SP_MUST_CHECK sp_status sp_shape_from_tensor(sp_shape *out, const sp_tensor *tensor, sp_error *err);
-
 #endif

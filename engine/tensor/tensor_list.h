@@ -20,8 +20,7 @@
  *
  * The flow of a TensorArray is its list: each write returns the next flow.
  *
- * A ragged tensor in one variant is a list of its splits, outermost first, and then its values.  A
- * tensor wrapped as a variant (sp_list_wrap) is a ragged one without splits.
+ * A ragged tensor in one variant is a list of its splits, outermost first, and then its values.
  *
  * An optional is a list of its components, each of its own type; without a value it is empty.
  *
@@ -46,7 +45,6 @@ typedef struct sp_list {
 	sp_list_kind kind;
 
 	/* Of a TensorArray. */
-	bool is_array;
 	bool is_dynamic;    /* grows when it is written past its end */
 	bool has_one_shape; /* the first element written sets the shape */
 

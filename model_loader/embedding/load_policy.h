@@ -47,7 +47,8 @@ typedef struct sp_load_policy {
 	/* Keys seen less often in training are left out; 0 without a rule: none. */
 	sp_name_rules frequency_thresholds;
 
-	bool unseen_zeros; /* without a filter, absent keys answer zeros, not default rows */
+	bool absent_keys_are_zeros; /* without a filter, absent keys answer zeros, not default rows
+				     */
 
 	/*
 	 * Of the variables with these names (separated by ";") only one slice is held, the rows

@@ -1,6 +1,5 @@
 #include "model_loader/saved_model/model_folder.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/file.h"
+#include "base/folder.h"
 
 #define EXPORT     "export it as a SavedModel"
 #define GRAPH_FILE "configuration key 'graph_file' serves it"
@@ -31,8 +31,6 @@ static const model_kind kinds[] = {
 	{".pbtxt", "a graph as text", GRAPH_FILE},
 };
 
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
 /* Whether it is not a model: a hidden file, or one that TensorFlow writes beside saved_model.pb. */
 static bool is_beside(const char *name)
 {
@@ -40,36 +38,20 @@ static bool is_beside(const char *name)
 	       strcmp(name, "keras_metadata.pb") == 0;
 }
 
-/* KINDS: it is no model. */
-static size_t kind_of(const char *name)
+static sp_status name_other(const char *directory, const sp_folder *files, sp_error *err)
 {
-	size_t kind = is_beside(name) ? KINDS : 0;
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+		for (size_t i = 0; i < files->count; i++) {
+			const char *name = files->names[i];
 
-	while (kind < KINDS && !sp_bytes_ends_with(sp_bytes_of(name), kinds[kind].ending))
-		kind++;
-	return kind;
-}
-
-/* Finds another model in the folder, and its kind. */
-static size_t find_other(const char *directory, char name[NAME_MAX + 1])
-{
-	DIR *folder = opendir(directory);
-	const struct dirent *entry;
-	size_t found = KINDS;
-
-	if (folder == NULL)
-		return KINDS;
-	while ((entry = readdir(folder)) != NULL) {
-		size_t kind = kind_of(entry->d_name);
-
-		if (kind == KINDS || kind > found ||
-		    (kind == found && strcmp(entry->d_name, name) > 0))
-			continue;
-		found = kind;
-		snprintf(name, NAME_MAX + 1, "%s", entry->d_name);
-	}
-	closedir(folder);
-	return found;
+			if (!is_beside(name) &&
+			    sp_bytes_ends_with(sp_bytes_of(name), kinds[k].ending))
+				return sp_error_set(err, SP_UNSUPPORTED,
+						    "no saved_model.pb in '%s', but '%s', %s: %s",
+						    directory, name, kinds[k].what,
+						    kinds[k].advice);
+		}
+	return sp_error_set(err, SP_NOT_FOUND, "no saved_model.pb in '%s'", directory);
 }
 
 static bool holds(const char *directory, const char *name)
@@ -82,14 +64,17 @@ static bool holds(const char *directory, const char *name)
 
 sp_status sp_model_folder_check(const char *directory, sp_error *err)
 {
-	char name[NAME_MAX + 1];
-	size_t kind;
+	sp_arena *arena;
+	sp_folder files;
+	sp_status status;
 
 	if (holds(directory, "saved_model.pb") || holds(directory, "saved_model.pbtxt"))
 		return SP_OK;
-	kind = find_other(directory, name);
-	if (kind == KINDS)
-		return sp_error_set(err, SP_NOT_FOUND, "no saved_model.pb in '%s'", directory);
-	return sp_error_set(err, SP_UNSUPPORTED, "no saved_model.pb in '%s', but '%s', %s: %s",
-			    directory, name, kinds[kind].what, kinds[kind].advice);
+	arena = sp_arena_create(4096);
+	SP_NEED_MEMORY(arena, err, "the files of a folder");
+	if (sp_folder_list(&files, directory, arena, NULL) != SP_OK)
+		files.count = 0;
+	status = name_other(directory, &files, err);
+	sp_arena_destroy(arena);
+	return status;
 }

@@ -223,7 +223,7 @@ static sp_status take_writes(sp_model *model, sp_error *err)
 	const sp_saved_model *saved = &model->saved;
 	size_t inputs = 0, outputs = 0;
 	uint32_t *fed, *fetched;
-	sp_request_ends ends;
+	sp_request_boundary ends;
 
 	for (size_t i = 0; i < saved->signature_count; i++) {
 		inputs += saved->signatures[i].input_count;
@@ -232,7 +232,7 @@ static sp_status take_writes(sp_model *model, sp_error *err)
 	fed = sp_arena_array(model->arena, inputs, sizeof(*fed));
 	fetched = sp_arena_array(model->arena, outputs, sizeof(*fetched));
 	SP_NEED_MEMORY(fed != NULL && fetched != NULL, err, "the model");
-	ends = (sp_request_ends){.fed = fed, .fetched = fetched};
+	ends = (sp_request_boundary){.fed = fed, .fetched = fetched};
 	for (size_t i = 0; i < saved->signature_count; i++) {
 		const sp_signature *signature = &saved->signatures[i];
 

@@ -73,7 +73,7 @@ static void borrow_from_base(sp_weights *weights)
 {
 	const sp_resources *from = weights->base->resources;
 
-	weights->resources->lender = weights->base->values->arena;
+	weights->resources->base_arena = weights->base->values->arena;
 	for (size_t i = 0; i < from->count; i++)
 		if (from->items[i].kind == SP_RESOURCE_HASH_TABLE && !from->items[i].is_mutable)
 			weights->resources->items[i].hash_table = from->items[i].hash_table;

@@ -124,19 +124,16 @@ static sp_status take_integer(const sp_config_key *key, const cJSON *item, void 
 	return find_integer(key, item, field, err);
 }
 
+/* Only the first one is used. */
 static sp_status take_integers(const sp_config_key *key, const cJSON *item, void *field,
 			       sp_arena *arena, sp_error *err)
 {
-	size_t count = (size_t)cJSON_GetArraySize(item);
-	int64_t *items = sp_arena_array(arena, count, sizeof(*items));
-	sp_config_integers *integers = field;
 	const cJSON *element;
+	int64_t value;
 
-	if (items == NULL)
-		return sp_no_memory(err, "the configuration");
-	*integers = (sp_config_integers){.items = items};
+	(void)arena;
 	cJSON_ArrayForEach (element, item)
-		SP_TRY(find_integer(key, element, &items[integers->count++], err));
+		SP_TRY(find_integer(key, element, element == item->child ? field : &value, err));
 	return SP_OK;
 }
 
@@ -366,7 +363,7 @@ static void take_known(sp_config *config, const sp_config_document *document, co
 			(void)take(config, key, item, NULL);
 }
 
-void sp_config_glance(sp_config *out, const char *json)
+void sp_config_read_log_keys(sp_config *out, const char *json)
 {
 	sp_config_document document;
 

@@ -19,11 +19,6 @@
 /* DeepRec's number for tables in memory and on an SSD. */
 enum { SP_STORAGE_DRAM_SSDHASH = 12 };
 
-typedef struct sp_config_integers {
-	const int64_t *items;
-	size_t count;
-} sp_config_integers;
-
 typedef struct sp_config {
 	sp_arena *arena;        /* holds the texts */
 	const char *model_name; /* for log lines */
@@ -52,8 +47,7 @@ typedef struct sp_config {
 	bool shard_embedding;
 	int64_t ev_storage_type; /* 12: rows that do not fit in memory are put on an SSD */
 	const char *ev_storage_path;
-	sp_config_integers
-		ev_storage_size; /* bytes per table in memory; the SSD's size is not used */
+	int64_t ev_storage_size; /* bytes per table in memory; the SSD's size is not used */
 	int64_t ev_cache_policy; /* an sp_row_cache_policy */
 	int64_t ev_storage_read_threads;
 	int64_t update_poll_interval_ms;
@@ -93,7 +87,7 @@ void sp_config_log_remarks(const sp_config *config);
  * Reads only the keys for log lines (model_name, log_level, log_format) of a configuration that may
  * be wrong: unreadable ones count as absent; model_name is then NULL.
  */
-void sp_config_glance(sp_config *out, const char *json);
+void sp_config_read_log_keys(sp_config *out, const char *json);
 
 /* Sets level and format of the process's log lines, if the configuration has them. */
 void sp_config_set_log(const sp_config *config);

@@ -58,12 +58,12 @@ static sp_status settle_sharding(sp_config *config, sp_error *err)
 }
 
 /* DeepRec's default size. */
-static const int64_t default_storage_size = INT64_C(1) << 30;
+static const int64_t DEFAULT_STORAGE_SIZE = INT64_C(1) << 30;
 
 static sp_status settle_storage(sp_config *config, sp_error *err)
 {
-	if (config->ev_storage_size.count == 0)
-		config->ev_storage_size = (sp_config_integers){&default_storage_size, 1};
+	if (config->ev_storage_size == 0)
+		config->ev_storage_size = DEFAULT_STORAGE_SIZE;
 	if (config->ev_storage_type != SP_STORAGE_DRAM_SSDHASH)
 		return SP_OK;
 	if (config->ev_storage_path == NULL || config->ev_storage_path[0] == '\0')
@@ -94,7 +94,7 @@ sp_status sp_config__settle_embeddings(sp_config *config, sp_error *err)
 	policy->image_keep = (size_t)config->image_keep;
 	SP_TRY(settle_storage(config, err));
 	SP_TRY(check_blending(policy, err));
-	policy->unseen_zeros = config->unseen_key_policy == 1;
+	policy->absent_keys_are_zeros = config->unseen_key_policy == 1;
 	policy->ignore_new_keys = config->update_new_key == 1;
 	policy->threads = config->model_update_intra_threads != 0
 				  ? (size_t)config->model_update_intra_threads

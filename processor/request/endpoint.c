@@ -83,7 +83,7 @@ static void put_json_infos(sp_buffer *json, const sp_tensor_info *infos, size_t 
 		const sp_partial_shape *shape = &infos[i].shape;
 
 		sp_buffer_append_text(json, i == 0 ? "{\"name\": " : ",{\"name\": ");
-		sp_json_text_append(json, infos[i].alias);
+		sp_json_text_append(json, sp_bytes_of(infos[i].alias));
 		sp_buffer_append_text(json, ",\"shape\": [");
 		for (int d = 0; d < shape->rank; d++)
 			sp_buffer_printf(json, "%s%" PRId64, d == 0 ? "" : ", ", shape->dims[d]);
@@ -100,7 +100,7 @@ static const char *make_json(const sp_signature *signature, sp_arena *arena)
 		return "";
 	sp_buffer_init(&json, SIZE_MAX / 2);
 	sp_buffer_append_text(&json, "{\"signature_name\": ");
-	sp_json_text_append(&json, signature->name);
+	sp_json_text_append(&json, sp_bytes_of(signature->name));
 	sp_buffer_append_text(&json, ",\"inputs\": [");
 	put_json_infos(&json, signature->inputs, signature->input_count);
 	sp_buffer_append_text(&json, "],\"outputs\": [");

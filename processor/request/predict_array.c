@@ -68,10 +68,20 @@ static sp_status scan_shape(array_scan *array, sp_bytes message, sp_error *err)
 	return result == SP_WIRE_END ? SP_OK : malformed_input(array, err);
 }
 
+/* The number of varints in the bytes, if well formed: the number of bytes that end one. */
+static size_t count_varints(sp_bytes packed)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < packed.size; i++)
+		count += (unsigned char)packed.data[i] < 0x80;
+	return count;
+}
+
 /* Counts the values of one field; false when a packed run is truncated. */
 static bool count_values(const sp_wire_field *field, size_t *count)
 {
-	sp_wire_type type = sp_predict__field_type(field->number);
+	sp_wire_type type = sp_predict__fields[field->number].type;
 	size_t size = field->bytes.size;
 
 	*count = 0;
@@ -90,7 +100,7 @@ static bool count_values(const sp_wire_field *field, size_t *count)
 		*count = size / 8;
 		return size % 8 == 0;
 	default:
-		*count = sp_wire_count_varints(field->bytes);
+		*count = count_varints(field->bytes);
 		return size == 0 || (unsigned char)field->bytes.data[size - 1] < 0x80;
 	}
 }
@@ -138,7 +148,7 @@ static sp_status check_array(const array_scan *array, uint32_t *field, sp_error 
 		return sp_error_set(err, SP_INVALID,
 				    "input '%s' (%s) has %zu values in %s, but shape %s needs %zu",
 				    array->alias, sp_dtype_name(array->dtype),
-				    array->counts[*field], sp_predict__field_name(*field),
+				    array->counts[*field], sp_predict__fields[*field].name,
 				    sp_shape_text(&array->shape, text), count);
 	return SP_OK;
 }
@@ -248,7 +258,7 @@ static bool fill_run(uint32_t number, sp_bytes run, element_sink *sink)
 		sink->at += sizeof(run);
 		return true;
 	}
-	if (sp_predict__field_type(number) == SP_WIRE_VARINT)
+	if (sp_predict__fields[number].type == SP_WIRE_VARINT)
 		return fill_varints(&wire, sink);
 	if (sink->dtype == SP_HALF || sink->dtype == SP_BFLOAT16) {
 		fill_halves(run, sink);
@@ -281,7 +291,7 @@ static sp_status fill(const array_scan *array, uint32_t number, sp_tensor *out, 
 {
 	sp_wire wire = sp_wire_of(array->message);
 	element_sink sink = {array->dtype, sp_dtype_size(array->dtype), out->data};
-	sp_wire_type type = sp_predict__field_type(number);
+	sp_wire_type type = sp_predict__fields[number].type;
 	sp_wire_field field;
 
 	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD) {

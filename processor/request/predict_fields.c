@@ -1,7 +1,5 @@
 #include "processor/request/predict_fields.h"
 
-#include <assert.h>
-
 static const sp_wire_member shape_members[] = {
 	[SP_SHAPE_DIM] = {.kind = SP_WIRE_MEMBER_VARINTS},
 };
@@ -16,6 +14,15 @@ static const sp_wire_member array_members[SP_ARRAY_FIELD_COUNT] = {
 	[SP_ARRAY_BOOL_VAL] = {.kind = SP_WIRE_MEMBER_VARINTS},
 };
 const sp_wire_schema sp_predict__array_schema = {array_members, SP_ARRAY_FIELD_COUNT};
+
+const sp_predict_field sp_predict__fields[SP_ARRAY_FIELD_COUNT] = {
+	[SP_ARRAY_FLOAT_VAL] = {"float_val", SP_WIRE_FIXED32},
+	[SP_ARRAY_DOUBLE_VAL] = {"double_val", SP_WIRE_FIXED64},
+	[SP_ARRAY_INT_VAL] = {"int_val", SP_WIRE_VARINT},
+	[SP_ARRAY_STRING_VAL] = {"string_val", SP_WIRE_BYTES},
+	[SP_ARRAY_INT64_VAL] = {"int64_val", SP_WIRE_VARINT},
+	[SP_ARRAY_BOOL_VAL] = {"bool_val", SP_WIRE_VARINT},
+};
 
 uint32_t sp_predict__field_of(sp_dtype dtype)
 {
@@ -45,31 +52,5 @@ uint32_t sp_predict__field_of(sp_dtype dtype)
 		return SP_ARRAY_BOOL_VAL;
 	default:
 		return 0;
-	}
-}
-
-const char *sp_predict__field_name(uint32_t field)
-{
-	static const char *const names[SP_ARRAY_FIELD_COUNT] = {
-		[SP_ARRAY_FLOAT_VAL] = "float_val", [SP_ARRAY_DOUBLE_VAL] = "double_val",
-		[SP_ARRAY_INT_VAL] = "int_val",     [SP_ARRAY_STRING_VAL] = "string_val",
-		[SP_ARRAY_INT64_VAL] = "int64_val", [SP_ARRAY_BOOL_VAL] = "bool_val",
-	};
-
-	assert(field < SP_ARRAY_FIELD_COUNT && names[field] != NULL);
-	return names[field];
-}
-
-sp_wire_type sp_predict__field_type(uint32_t field)
-{
-	switch (field) {
-	case SP_ARRAY_FLOAT_VAL:
-		return SP_WIRE_FIXED32;
-	case SP_ARRAY_DOUBLE_VAL:
-		return SP_WIRE_FIXED64;
-	case SP_ARRAY_STRING_VAL:
-		return SP_WIRE_BYTES;
-	default:
-		return SP_WIRE_VARINT;
 	}
 }

@@ -34,14 +34,16 @@ enum {
 
 extern const sp_wire_schema sp_predict__array_schema;
 
+/* The value fields of an ArrayProto: name, and wire type of unpacked values. */
+typedef struct sp_predict_field {
+	const char *name;
+	sp_wire_type type;
+} sp_predict_field;
+
+extern const sp_predict_field sp_predict__fields[SP_ARRAY_FIELD_COUNT];
+
 /* The value field of a type; 0: the message has none. */
 uint32_t sp_predict__field_of(sp_dtype dtype);
-
-/* "float_val", ... */
-const char *sp_predict__field_name(uint32_t field);
-
-/* The wire type of a field's unpacked values. */
-sp_wire_type sp_predict__field_type(uint32_t field);
 
 /*
  * Decodes the ArrayProto `message` to a tensor in the workspace.  `request` is the whole request:
@@ -51,5 +53,8 @@ sp_wire_type sp_predict__field_type(uint32_t field);
 SP_MUST_CHECK sp_status sp_predict__array_decode(sp_tensor *out, const char *alias,
 						 sp_bytes message, sp_bytes request,
 						 sp_workspace *workspace, sp_error *err);
+
+/* The workspace has no more room: SP_NO_MEMORY, with the key that says how much it may have. */
+sp_status sp_predict__no_memory(sp_error *err);
 
 #endif

@@ -11,7 +11,7 @@ static sp_status malformed(sp_error *err)
 	return sp_error_set(err, SP_INVALID, "the request is not a PredictRequest message");
 }
 
-static sp_status out_of_memory(sp_error *err)
+sp_status sp_predict__no_memory(sp_error *err)
 {
 	return sp_error_set(err, SP_NO_MEMORY,
 			    "the request needs more memory than session_workspace_bytes allows");
@@ -51,7 +51,7 @@ static sp_status append_part(sp_bytes *value, char **joined, sp_bytes part, size
 		SP_TRY(check_array(*value, err));
 		*joined = sp_workspace_bytes(workspace, 1, entry_size);
 		if (*joined == NULL)
-			return out_of_memory(err);
+			return sp_predict__no_memory(err);
 		memcpy(*joined, value->data, value->size);
 		value->data = *joined;
 	}
@@ -162,7 +162,7 @@ sp_status sp_predict_request_decode(sp_predict_request *out, const sp_endpoint *
 					  SP_SPELLING_COUNT * sizeof(*out->outputs));
 	out->output_count = 0;
 	if (inputs == NULL || seen == NULL || out->inputs == NULL || out->outputs == NULL)
-		return out_of_memory(err);
+		return sp_predict__no_memory(err);
 	memset(inputs, 0, input_count * sizeof(*inputs));
 	memset(seen, 0, output_count);
 	memset(out->inputs, 0, input_count * sizeof(*out->inputs));

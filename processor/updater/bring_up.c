@@ -9,10 +9,10 @@
 /* -------------------------------------------------------------------- loading */
 
 /* Loads the full checkpoint, or the SavedModel with its weights, without a delta. */
-static sp_status load_full(const sp_source *source, sp_versions *versions,
-			   const sp_found_version *found, sp_version **out, sp_error *err)
+static sp_status load_full(sp_update_state *u, const sp_found_version *found, sp_version **out,
+			   sp_error *err)
 {
-	const char *prefix = sp_source_weights_prefix(source, found);
+	const char *prefix = sp_source_weights_prefix(&u->source, found);
 	sp_runtime *runtime = NULL;
 	uint64_t content, files;
 	sp_manifest manifest;
@@ -21,18 +21,18 @@ static sp_status load_full(const sp_source *source, sp_versions *versions,
 	if (prefix == NULL)
 		return sp_no_memory(err, "a version");
 	/* Count only memory that stays in use: wait for requests on older versions. */
-	if (versions->memory_limit != 0)
-		SP_TRY(sp_versions_wait_for_requests(versions, err));
+	if (u->versions.memory_limit != 0)
+		SP_TRY(sp_versions_wait_for_requests(&u->versions, err));
 	/* Identify files before reading them, so that the next look sees later changes. */
-	SP_TRY(sp_source_list_files(source, found, &manifest, err));
-	if (!source->numbered && sp_source_has_graph(versions->live, &manifest))
-		runtime = versions->live->runtime;
+	SP_TRY(sp_source_list_files(&u->source, found, &manifest, err));
+	if (!u->source.numbered && sp_source_has_graph(u->versions.live, &manifest))
+		runtime = u->versions.live->runtime;
 	else
 		sp_manifest_read_contents(&manifest);
-	content = sp_identity_of_content(prefix, source->arena);
-	files = sp_identity_of_files(prefix, source->arena);
-	SP_TRY(sp_version_open(out, runtime, source->config, found,
-			       sp_versions_memory_left(versions), err));
+	content = sp_identity_of_content(prefix, u->source.arena);
+	files = sp_identity_of_files(prefix, u->source.arena);
+	SP_TRY(sp_version_open(out, runtime, u->source.config, found,
+			       sp_versions_memory_left(&u->versions), err));
 	(*out)->content = content;
 	(*out)->files = files;
 	if (runtime == NULL)
@@ -49,21 +49,21 @@ static sp_status load_full(const sp_source *source, sp_versions *versions,
  * Loads a delta on the full checkpoint in memory, which is read again if earlier folding prevents
  * that.
  */
-static sp_status load_delta(const sp_source *source, sp_versions *versions,
-			    const sp_found_version *found, sp_version **out, sp_error *err)
+static sp_status load_delta(sp_update_state *u, const sp_found_version *found, sp_version **out,
+			    sp_error *err)
 {
-	sp_version *live = versions->live, *full;
-	sp_status status = sp_version_open_on(out, live, source->config, found, err);
+	sp_version *live = u->versions.live, *full;
+	sp_status status = sp_version_open_on(out, live, u->source.config, found, err);
 
 	if (status != SP_NOT_FOUND || !sp_weights_are_folded(sp_weights_base(live->weights)))
 		return status;
 	sp_log(SP_LOG_INFO, "%s is read again: %s", found->full_prefix, err->text);
-	SP_TRY(load_full(source, versions, found, &full, err));
+	SP_TRY(load_full(u, found, &full, err));
 	if (found->delta_prefix == NULL) {
 		*out = full;
 		return SP_OK;
 	}
-	status = sp_version_open_on(out, full, source->config, found, err);
+	status = sp_version_open_on(out, full, u->source.config, found, err);
 	sp_version_close(full);
 	return status;
 }
@@ -79,16 +79,16 @@ typedef struct loaded {
  * both versions, `full` even after a failure.  SP_NO_MEMORY when it does not fit in memory beside
  * the others, SP_BUSY when closing.
  */
-static sp_status load_version(loaded *out, sp_action_kind how, const sp_source *source,
-			      sp_versions *versions, const sp_found_version *found, sp_error *err)
+static sp_status load_version(loaded *out, sp_action_kind how, sp_update_state *u,
+			      const sp_found_version *found, sp_error *err)
 {
 	*out = (loaded){.version = NULL};
 	if (how == SP_ACTION_LOAD_DELTA)
-		return load_delta(source, versions, found, &out->version, err);
+		return load_delta(u, found, &out->version, err);
 	if (how == SP_ACTION_LOAD_FULL)
-		return load_full(source, versions, found, &out->version, err);
-	SP_TRY(load_full(source, versions, found, &out->full, err));
-	return sp_version_open_on(&out->version, out->full, source->config, found, err);
+		return load_full(u, found, &out->version, err);
+	SP_TRY(load_full(u, found, &out->full, err));
+	return sp_version_open_on(&out->version, out->full, u->source.config, found, err);
 }
 
 /* -------------------------------------------------------------------- warm-up */
@@ -97,29 +97,28 @@ static sp_status load_version(loaded *out, sp_action_kind how, const sp_source *
 enum { DELTA_RECORDS = 10 };
 
 /* The SavedModel's warm-up file for TensorFlow Serving; NULL: it has none. */
-static const char *recorded_requests(const sp_source *source, const sp_version *version)
+static const char *recorded_requests(const sp_update_state *u, const sp_version *version)
 {
-	const char *folder = source->numbered ? version->checkpoint_prefix
-					      : source->config->savedmodel_dir;
-	const char *file = sp_arena_printf(source->arena, "%s/" SP_WARMUP_RECORDED_FILE, folder);
+	const char *folder = u->source.numbered ? version->checkpoint_prefix
+						: u->source.config->savedmodel_dir;
+	const char *file = sp_arena_printf(u->source.arena, "%s/" SP_WARMUP_RECORDED_FILE, folder);
 
 	return file != NULL && sp_file_exists(file) ? file : NULL;
 }
 
-static sp_status warm_up(const sp_source *source, const sp_versions *versions,
-			 const sp_version *version, sp_error *err)
+static sp_status warm_up(sp_update_state *u, const sp_version *version, sp_error *err)
 {
-	const char *file = source->config->warmup_file_name;
-	const char *recorded = file == NULL ? recorded_requests(source, version) : NULL;
-	bool is_first = versions->live == NULL;
-	bool is_delta = !is_first && sp_versions_is_on_live(versions, version);
-	size_t count = (size_t)source->config->session_num;
+	const char *file = u->source.config->warmup_file_name;
+	const char *recorded = file == NULL ? recorded_requests(u, version) : NULL;
+	bool is_first = u->versions.live == NULL;
+	bool is_delta = !is_first && sp_versions_is_on_live(&u->versions, version);
+	size_t count = (size_t)u->source.config->session_num;
 	sp_warmup_target target = {.sessions = version->runtime->sessions,
 				   .first = is_first ? 0 : count,
 				   .count = is_first ? count : 1,
-				   .snapshot = sp_version_snapshot(version),
+				   .snapshot = sp_weights_snapshot(version->weights),
 				   .endpoint = version->runtime->configured,
-				   .closing = versions->closing};
+				   .closing = u->versions.closing};
 
 	return recorded != NULL ? sp_warmup_recorded(&target, version->runtime, recorded,
 						     is_delta ? DELTA_RECORDS : SIZE_MAX, err)
@@ -127,28 +126,27 @@ static sp_status warm_up(const sp_source *source, const sp_versions *versions,
 }
 
 /* A target on the session that requests do not use. */
-static sp_request_target spare_target(const sp_source *source, const sp_version *version)
+static sp_request_target spare_target(const sp_update_state *u, const sp_version *version)
 {
 	return (sp_request_target){
 		.session = sp_session_set_get(version->runtime->sessions,
-					      (size_t)source->config->session_num),
-		.snapshot = sp_version_snapshot(version),
+					      (size_t)u->source.config->session_num),
+		.snapshot = sp_weights_snapshot(version->weights),
 		.endpoint = version->runtime->configured};
 }
 
 /* Checks that the answer to a recorded request is close to that of the live version. */
-static sp_status replay(const sp_source *source, const sp_versions *versions,
-			const sp_version *version, sp_error *err)
+static sp_status replay(sp_update_state *u, const sp_version *version, sp_error *err)
 {
-	const sp_config *config = source->config;
+	const sp_config *config = u->source.config;
 	sp_replay r = {.file = config->update_replay_file};
 	double change = 0;
 
-	if (r.file == NULL || versions->live == NULL)
+	if (r.file == NULL || u->versions.live == NULL)
 		return SP_OK;
-	r.old = spare_target(source, versions->live);
-	r.new = spare_target(source, version);
-	SP_TRY(sp_replay_run(&r, &change, source->arena, err));
+	r.old = spare_target(u, u->versions.live);
+	r.new = spare_target(u, version);
+	SP_TRY(sp_replay_run(&r, &change, u->source.arena, err));
 	sp_log(SP_LOG_INFO, "the answer to %s changes by %g on average", r.file, change);
 	if (config->update_max_score_change == 0 || change <= config->update_max_score_change)
 		return SP_OK;
@@ -164,11 +162,10 @@ static sp_status replay(const sp_source *source, const sp_versions *versions,
  * SP_CORRUPT when answers change by more than update_max_score_change; SP_BUSY when closing; else
  * the error of a request.
  */
-static sp_status warm_version(const sp_source *source, const sp_versions *versions,
-			      const sp_version *version, sp_error *err)
+static sp_status warm_version(sp_update_state *u, const sp_version *version, sp_error *err)
 {
-	SP_TRY(warm_up(source, versions, version, err));
-	return replay(source, versions, version, err);
+	SP_TRY(warm_up(u, version, err));
+	return replay(u, version, err);
 }
 
 /* ------------------------------------------------------------------ publishing */
@@ -195,7 +192,7 @@ static sp_status warm_and_publish(sp_update_state *u, sp_version *version, uint6
 
 	version->number = number;
 	sp_catalog_move(u->versions.catalog, number, SP_VERSION_WARMING, NULL);
-	status = warm_version(&u->source, &u->versions, version, err);
+	status = warm_version(u, version, err);
 	if (status != SP_OK) {
 		refuse(u, number, err);
 		sp_version_close(version);
@@ -223,7 +220,7 @@ sp_status sp_update__bring_up(sp_update_state *u, const sp_action *action, sp_er
 	sp_error why;
 
 	sp_fold_stop(&u->fold);
-	status = load_version(&made, action->kind, &u->source, &u->versions, found, err);
+	status = load_version(&made, action->kind, u, found, err);
 	if (status == SP_OK)
 		status = warm_and_publish(u, made.version, number, err);
 	else

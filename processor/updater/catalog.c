@@ -579,10 +579,10 @@ static int64_t lag_ns(sp_catalog *catalog, const record *live, int64_t now)
 static void put_version(sp_buffer *json, const record *r, bool is_newer, int64_t now)
 {
 	sp_buffer_append_text(json, "{\"full\":");
-	sp_json_text_append(json, r->name.full_prefix);
+	sp_json_text_append(json, sp_bytes_of(r->name.full_prefix));
 	if (r->name.delta_prefix != NULL) {
 		sp_buffer_append_text(json, ",\"delta\":");
-		sp_json_text_append(json, r->name.delta_prefix);
+		sp_json_text_append(json, sp_bytes_of(r->name.delta_prefix));
 	}
 	sp_buffer_printf(json,
 			 ",\"full_step\":%" PRId64 ",\"delta_step\":%" PRId64
@@ -590,7 +590,7 @@ static void put_version(sp_buffer *json, const record *r, bool is_newer, int64_t
 			 ",\"why\":",
 			 r->name.full_step, r->name.delta_step, sp_version_state_name(r->state),
 			 (now - r->since_ns) / 1000000, (now - r->known_ns) / 1000000);
-	sp_json_text_append(json, r->why);
+	sp_json_text_append(json, sp_bytes_of(r->why));
 	if (is_newer)
 		sp_buffer_append_text(json, ",\"newer\":true");
 	if (r->state == SP_VERSION_REFUSED)
@@ -679,7 +679,7 @@ static void put_all(sp_buffer *json, sp_catalog *c, int64_t now)
 		put_steps(json, "pinned", c->pinned_full_step, c->pinned_delta_step, "for",
 			  now - c->pinned_ns);
 		sp_buffer_append_text(json, ",\"by\":");
-		sp_json_text_append(json, c->pinned_by);
+		sp_json_text_append(json, sp_bytes_of(c->pinned_by));
 		sp_buffer_append_char(json, '}');
 	}
 	put_counts(json, c);

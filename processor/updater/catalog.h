@@ -124,30 +124,8 @@ typedef enum sp_catalog_event {
 void sp_catalog_count(sp_catalog *catalog, sp_catalog_event event, int64_t took_ns);
 
 /*
- * All of it, newest first, as a terminated text for sp_free(); NULL when out of memory:
- *
- *   {"versions":[{"full":"/models/ckpt/v1/model.ckpt-100","delta":"/...-120",
- *     "full_step":100,"delta_step":120,"state":"live","for_ms":4711,
- *     "known_ms":4900,"why":""}, ...],
- *    "live":{"full_step":100,"delta_step":120,"for_ms":4711},
- *    "newest":{"full_step":100,"delta_step":130,"lag_ms":250},
- *    "pinned":{"full_step":100,"delta_step":120,"for_ms":4700,"by":"127.0.0.1:4711"},
- *    "counts":{"loads":3,"published":2,"last_load_ms":170,"refusals":{"corrupt":1},
- *     "moves":{"discovered":3,"loading":3,"warming":2,"live":2,"draining":1,"retired":1,
- *     "refused":1},"folds":1,"last_fold_ms":40,"reloads":0,"rollbacks":1,"pins":0}}
- *
- * without the line breaks.  "delta" is missing if there is none, and steps are then -1; "live" is
- * missing before the first version, "pinned" without a pin.  A version newer than the live one has
- * "newer":true, a refused one "reason": the name of a status, or "rolled_back".  for_ms is the time
- * in its state, known_ms since it was discovered.
- *
- * "newest" is the newest version seen on the disk, served or not.  Its lag_ms is 0 if it is live;
- * else the time since the oldest version that is newer than the live one and not served was
- * discovered, but not longer than the live one has not been the newest.
- *
- * Counts are since the start: loads begun, versions published, refusals by status
- * (sp_status_name(); without zeros), the duration from loading to live of the last version, the
- * events, and moves by new state.
+ * All of it as a terminated text for sp_free(): what api/serving_processor.h says of
+ * serving_processor_versions(), without "memory" and "tables".  NULL when out of memory.
  */
 char *sp_catalog_json(sp_catalog *catalog);
 

@@ -26,18 +26,12 @@ static void keep_waiting(sp_listing *listing, uint64_t number)
 }
 
 /* Lists a waiting version with its reason, until it is loaded or a look does not list it. */
-static void list_waiting(sp_listing *listing, const sp_found_version *found, const sp_error *why)
+static void list_waiting(sp_update_state *u, const sp_found_version *found, const sp_error *why)
 {
-	uint64_t number = sp_catalog_number(listing->catalog, found);
+	uint64_t number = sp_catalog_number(u->versions.catalog, found);
 
-	sp_catalog_move(listing->catalog, number, SP_VERSION_DISCOVERED, why);
-	keep_waiting(listing, number);
-}
-
-/* Lists a version that is not tried now; the reason of its wait stays. */
-static void list_again(sp_listing *listing, const sp_found_version *found)
-{
-	keep_waiting(listing, sp_catalog_remind(listing->catalog, found));
+	sp_catalog_move(u->versions.catalog, number, SP_VERSION_DISCOVERED, why);
+	keep_waiting(&u->listing, number);
 }
 
 static bool is_among(const uint64_t *items, size_t count, uint64_t item)
@@ -66,26 +60,27 @@ static void tell_notes(sp_listing *listing, const sp_discover_note *notes)
 }
 
 /* Tells the catalog the newest version, served or not. */
-static void tell_newest(sp_listing *listing, const sp_source *source, const sp_live_facts *live,
-			const sp_pin *pin, const sp_found_version *found)
+static void tell_newest(sp_update_state *u, const sp_live_facts *live,
+			const sp_found_version *found)
 {
+	const sp_pin *pin = &u->pin;
 	char name[SP_FOUND_STEPS_SIZE];
 	const char *pinned = NULL;
 
 	if (pin->holds &&
 	    (found->full_step != pin->full_step || found->delta_step != pin->delta_step))
-		pinned = sp_arena_printf(source->arena, "%s is pinned by order of %s",
+		pinned = sp_arena_printf(u->source.arena, "%s is pinned by order of %s",
 					 sp_found_steps(name, pin->full_step, pin->delta_step),
 					 pin->by);
-	sp_catalog_set_newest(listing->catalog, sp_decide_is_newer(live, found) ? found : NULL,
+	sp_catalog_set_newest(u->versions.catalog, sp_decide_is_newer(live, found) ? found : NULL,
 			      pinned);
 }
 
 /* Reports what the look found in the folder, with `status` and `why`. */
-static void tell_found(sp_listing *listing, const sp_source *source, const sp_live_facts *live,
-		       const sp_pin *pin, const sp_discovery *found, sp_status status,
-		       const sp_error *why)
+static void tell_found(sp_update_state *u, const sp_live_facts *live, const sp_discovery *found,
+		       sp_status status, const sp_error *why)
 {
+	sp_listing *listing = &u->listing;
 	bool is_blind = live->is_there && status != SP_OK;
 	sp_error words;
 
@@ -95,26 +90,27 @@ static void tell_found(sp_listing *listing, const sp_source *source, const sp_li
 		       why->text);
 	if (!is_blind && listing->is_blind)
 		sp_log(SP_LOG_INFO, "newer versions can be looked for again in '%s'",
-		       source->folder);
+		       u->source.folder);
 	listing->is_blind = is_blind;
 	if (found->why != NULL && sp_decide_is_newer(live, &found->waiting)) {
 		sp_error_set(&words, SP_NOT_FOUND, "%s", found->why);
-		list_waiting(listing, &found->waiting, &words);
+		list_waiting(u, &found->waiting, &words);
 		listing->wait_ends_ms = found->wait_ms;
 	}
 	if (status != SP_OK)
 		return;
 	tell_notes(listing, found->notes);
-	tell_newest(listing, source, live, pin, &found->version);
+	tell_newest(u, live, &found->version);
 }
 
 /*
  * The look is over: removes versions that waited in the last look and do not any more; with
  * `folder_was_read` also those deleted before they were ever served.
  */
-static void end_listing(sp_listing *listing, const sp_source *source, bool folder_was_read)
+static void end_listing(sp_update_state *u, bool folder_was_read)
 {
-	sp_catalog *catalog = listing->catalog;
+	const sp_listing *listing = &u->listing;
+	sp_catalog *catalog = u->versions.catalog;
 	char name[SP_FOUND_STEPS_SIZE];
 	sp_found_version found;
 	uint64_t number = 0;
@@ -127,8 +123,8 @@ static void end_listing(sp_listing *listing, const sp_source *source, bool folde
 			sp_catalog_forget(catalog, before);
 	}
 	while (folder_was_read &&
-	       (number = sp_catalog_next_waiting(catalog, number, &found, source->arena)) != 0) {
-		if (!sp_source_is_gone(source, &found))
+	       (number = sp_catalog_next_waiting(catalog, number, &found, u->source.arena)) != 0) {
+		if (!sp_source_is_gone(&u->source, &found))
 			continue;
 		sp_log(SP_LOG_INFO, "version %s is forgotten, its files are gone: %s",
 		       sp_found_steps(name, found.full_step, found.delta_step),
@@ -173,7 +169,7 @@ static void wait_for(sp_update_state *u, const sp_candidate *c, int64_t now_ns)
 
 	if (c->settle_ms == 0)
 		sp_catalog_note_files(catalog, sp_catalog_number(catalog, &c->version), c->files);
-	list_waiting(&u->listing, &c->version, &c->why);
+	list_waiting(u, &c->version, &c->why);
 	if (c->settle_ms == 0)
 		sp_attempts_note(&u->attempts, c->name, c->files, c->complete, now_ns);
 }
@@ -208,7 +204,9 @@ static sp_look_result act(sp_update_state *u, sp_situation *s, sp_error *reason)
 			*reason = c->why;
 			break;
 		case SP_ACTION_BACK_OFF:
-			list_again(&u->listing, &c->version);
+			/* The reason of its wait stays. */
+			keep_waiting(&u->listing,
+				     sp_catalog_remind(u->versions.catalog, &c->version));
 			break;
 		case SP_ACTION_WAIT:
 			wait_for(u, c, s->now_ns);
@@ -250,7 +248,7 @@ sp_look_result sp_update__look(sp_update_state *u, sp_error *reason)
 	s.live = sp_source_live_facts(&u->source, u->versions.live);
 	status = sp_source_discover(&u->source, &found, &why);
 	begin_listing(&u->listing);
-	tell_found(&u->listing, &u->source, &s.live, &u->pin, &found, status, &why);
+	tell_found(u, &s.live, &found, status, &why);
 	survey(u, &s, &found, status, &why);
 	result = act(u, &s, &latest);
 	if (latest.status != SP_OK && s.is_pinned)
@@ -259,8 +257,7 @@ sp_look_result sp_update__look(sp_update_state *u, sp_error *reason)
 				u->pin.by);
 	if (latest.status != SP_OK)
 		*reason = latest;
-	end_listing(&u->listing, &u->source,
-		    status == SP_OK ||
-			    (status == SP_NOT_FOUND && sp_file_is_directory(u->source.folder)));
+	end_listing(u, status == SP_OK ||
+			       (status == SP_NOT_FOUND && sp_file_is_directory(u->source.folder)));
 	return result;
 }

@@ -51,32 +51,21 @@ static void store_pin_again(const sp_update_state *u)
 		sp_log(SP_LOG_ERROR, "the pin of the next start is not that of now: %s", why.text);
 }
 
-/* Also ends a pin; if the newest version fails to load, the pin stays. */
-static sp_status reload(sp_update_state *u, sp_error *err)
+/* Ends a pin and, for a reload, loads the newest version; if that fails, the pin stays. */
+static sp_status unpin(sp_update_state *u, bool reload, sp_error *err)
 {
 	static const sp_pin none = {.holds = false};
-	sp_situation s = situation_of(u, SP_ORDER_RELOAD);
+	sp_situation s;
 	sp_discovery found;
 	sp_status status = sp_pin_store(&none, pin_path(u), err);
 
-	if (status == SP_OK) {
+	if (status == SP_OK && reload) {
+		s = situation_of(u, SP_ORDER_RELOAD);
 		sp_attempts_forget(&u->attempts);
 		s.newest.found = sp_source_discover(&u->source, &found, &s.newest.why);
 		s.newest.version = found.version;
 		status = act(u, &s, err);
 	}
-	if (status == SP_OK)
-		sp_pin_set(&u->pin, &none, u->versions.catalog);
-	else
-		store_pin_again(u);
-	return status;
-}
-
-static sp_status unpin(sp_update_state *u, sp_error *err)
-{
-	static const sp_pin none = {.holds = false};
-	sp_status status = sp_pin_store(&none, pin_path(u), err);
-
 	if (status == SP_OK)
 		sp_pin_set(&u->pin, &none, u->versions.catalog);
 	else
@@ -231,13 +220,13 @@ static sp_status carry_out(sp_update_state *u, const sp_order *order, sp_error *
 {
 	switch (order->kind) {
 	case SP_ORDER_RELOAD:
-		return reload(u, err);
+		return unpin(u, true, err);
 	case SP_ORDER_ROLLBACK:
 		return roll_back(u, order, err);
 	case SP_ORDER_PIN:
 		return pin(u, order, err);
 	case SP_ORDER_UNPIN:
-		return unpin(u, err);
+		return unpin(u, false, err);
 	case SP_ORDER_NONE:
 		break;
 	}

@@ -223,7 +223,6 @@ static sp_status open_first(sp_updater *updater, const sp_config *config, sp_pub
 	updater->catalog = sp_catalog_create();
 	if (updater->arena == NULL || updater->catalog == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory to look for a version");
-	u->listing.catalog = updater->catalog;
 	u->versions = (sp_versions){.published = published,
 				    .catalog = updater->catalog,
 				    .closing = &updater->closing,
@@ -291,46 +290,29 @@ sp_catalog *sp_updater_catalog(const sp_updater *updater)
 
 /* -------------------------------------------------------------------- orders */
 
-/* Wakes the thread, and returns when the order is carried out. */
-static sp_status give(sp_updater *updater, sp_order *order, const char *by, sp_error *err)
+sp_status sp_updater_order(sp_updater *updater, sp_order_kind kind, int64_t full_step,
+			   int64_t delta_step, const char *by, sp_error *err)
 {
+	sp_order order = {.kind = kind == SP_ORDER_PIN && full_step < 0 ? SP_ORDER_UNPIN : kind,
+			  .full_step = full_step,
+			  .delta_step = delta_step};
 	sp_error line;
 
-	if (updater->state.source.folder == NULL && order->kind != SP_ORDER_RELOAD)
+	if (updater->state.source.folder == NULL && kind != SP_ORDER_RELOAD)
 		return sp_error_set(err, SP_UNSUPPORTED,
 				    "the model has no checkpoint_dir and no numbered versions");
 	/* sp_error_set() replaces control characters, so that a log line stays one line. */
 	sp_error_set(&line, SP_OK, "%.200s", by != NULL && *by != '\0' ? by : "the host");
-	snprintf(order->by, sizeof(order->by), "%.255s", line.text);
+	snprintf(order.by, sizeof(order.by), "%.255s", line.text);
 	pthread_mutex_lock(&updater->turn);
 	pthread_mutex_lock(&updater->lock);
-	updater->pending = order;
+	updater->pending = &order;
 	sp_watch_wake(updater->watch);
-	while (!order->done)
+	while (!order.done)
 		pthread_cond_wait(&updater->carried_out, &updater->lock);
 	pthread_mutex_unlock(&updater->lock);
 	pthread_mutex_unlock(&updater->turn);
-	if (order->status != SP_OK && err != NULL)
-		*err = order->error;
-	return order->status;
-}
-
-sp_status sp_updater_reload(sp_updater *updater, const char *by, sp_error *err)
-{
-	return give(updater, &(sp_order){.kind = SP_ORDER_RELOAD}, by, err);
-}
-
-sp_status sp_updater_rollback(sp_updater *updater, const char *by, sp_error *err)
-{
-	return give(updater, &(sp_order){.kind = SP_ORDER_ROLLBACK}, by, err);
-}
-
-sp_status sp_updater_pin(sp_updater *updater, int64_t full_step, int64_t delta_step, const char *by,
-			 sp_error *err)
-{
-	sp_order order = {.kind = full_step < 0 ? SP_ORDER_UNPIN : SP_ORDER_PIN,
-			  .full_step = full_step,
-			  .delta_step = delta_step};
-
-	return give(updater, &order, by, err);
+	if (order.status != SP_OK && err != NULL)
+		*err = order.error;
+	return order.status;
 }

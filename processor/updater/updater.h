@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "processor/updater/catalog.h"
+#include "processor/updater/decide.h"
 #include "processor/config/config.h"
 #include "processor/version/version.h"
 #include "session_group/published.h"
@@ -43,21 +44,18 @@ void sp_updater_close(sp_updater *updater);
 sp_catalog *sp_updater_catalog(const sp_updater *updater);
 
 /*
- * Orders; each returns when it has been carried out, which may include a load.  An error says why
- * it was not; the live version and the pin are then unchanged.  With a SavedModel alone all but
- * reload are SP_UNSUPPORTED.  `by` is who gives the order, for log lines and the catalog; NULL: the
- * host.
+ * Carries out an order before it returns, which may include a load.  An error says why it was not;
+ * the live version and the pin are then unchanged.  With a SavedModel alone all but SP_ORDER_RELOAD
+ * are SP_UNSUPPORTED.  `by` is who gives the order, for log lines and the catalog; NULL: the host.
  *
- * reload    forgets refusals, unpins, and loads the newest version even if it is live
- * rollback  goes back to the version that was live before, repeatedly if ordered again, and then
- *           to the next older one on the disk.  The replaced version is refused until its files
- *           change; later versions are still served, unless a version is pinned: the pin follows
- * pin       serves the version of these steps (delta_step -1: none) and no other until unpinned;
- *           full_step -1 unpins.  Newer versions are still looked for and listed.
+ * SP_ORDER_RELOAD    forgets refusals, unpins, and loads the newest version even if it is live
+ * SP_ORDER_ROLLBACK  goes back to the version that was live before, repeatedly if ordered again,
+ * and then to the next older one on the disk.  The replaced version is refused until its files
+ * change; later versions are still served, unless a version is pinned: the pin follows SP_ORDER_PIN
+ * serves the version of these steps (delta_step -1: none) and no other until unpinned; full_step -1
+ * unpins.  Newer versions are still looked for and listed
  */
-SP_MUST_CHECK sp_status sp_updater_reload(sp_updater *updater, const char *by, sp_error *err);
-SP_MUST_CHECK sp_status sp_updater_rollback(sp_updater *updater, const char *by, sp_error *err);
-SP_MUST_CHECK sp_status sp_updater_pin(sp_updater *updater, int64_t full_step, int64_t delta_step,
-				       const char *by, sp_error *err);
+SP_MUST_CHECK sp_status sp_updater_order(sp_updater *updater, sp_order_kind kind, int64_t full_step,
+					 int64_t delta_step, const char *by, sp_error *err);
 
 #endif

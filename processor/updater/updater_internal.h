@@ -17,8 +17,6 @@ enum {
 };
 
 typedef struct sp_listing {
-	sp_catalog *catalog;
-
 	/* Catalog numbers of waiting versions, of this look and of the last one. */
 	uint64_t waits[SP_LISTING_WAITS], waits_before[SP_LISTING_WAITS];
 	size_t wait_count, wait_count_before;

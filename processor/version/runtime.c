@@ -4,6 +4,46 @@
 
 #include "base/alloc.h"
 
+static const sp_public_tensor *const *list_tensors(const sp_tensor_info *infos, size_t count,
+						   sp_arena *arena)
+{
+	const sp_public_tensor **list = sp_arena_array(arena, count, sizeof(*list));
+	sp_public_tensor *items = sp_arena_array(arena, count, sizeof(*items));
+
+	if (list == NULL || items == NULL)
+		return NULL;
+	for (size_t i = 0; i < count; i++) {
+		items[i] = (sp_public_tensor){.alias = infos[i].alias,
+					      .tensor_name = infos[i].tensor_name,
+					      .dtype = (int)infos[i].dtype,
+					      .rank = infos[i].shape.rank,
+					      .dims = infos[i].shape.dims};
+		list[i] = &items[i];
+	}
+	return list;
+}
+
+static const sp_public_signature *list_signatures(const sp_endpoint *endpoints, size_t count,
+						  sp_arena *arena)
+{
+	sp_public_signature *out = sp_arena_array(arena, count, sizeof(*out));
+
+	for (size_t i = 0; out != NULL && i < count; i++) {
+		const sp_signature *from = &endpoints[i].signature;
+
+		out[i] = (sp_public_signature){
+			.name = from->name,
+			.method = from->method,
+			.inputs = list_tensors(from->inputs, from->input_count, arena),
+			.input_count = from->input_count,
+			.outputs = list_tensors(from->outputs, from->output_count, arena),
+			.output_count = from->output_count};
+		if (out[i].inputs == NULL || out[i].outputs == NULL)
+			return NULL;
+	}
+	return out;
+}
+
 static sp_status make_endpoints(sp_runtime *runtime, const sp_model *model, int64_t timeout_ms,
 				sp_error *err)
 {
@@ -23,8 +63,7 @@ static sp_status make_endpoints(sp_runtime *runtime, const sp_model *model, int6
 	}
 	runtime->endpoint_count = count;
 	runtime->configured = &runtime->endpoints[sp_model_default_signature(model)];
-	runtime->public_signatures = sp_public_signatures_of(runtime->endpoints, count,
-							     runtime->arena);
+	runtime->public_signatures = list_signatures(runtime->endpoints, count, runtime->arena);
 	return runtime->public_signatures != NULL
 		       ? SP_OK
 		       : sp_error_set(err, SP_NO_MEMORY, "no memory for %zu signatures", count);

@@ -9,8 +9,30 @@
 #include "model_loader/version/model.h"
 #include "processor/config/config.h"
 #include "processor/request/endpoint.h"
-#include "processor/request/public_signature.h"
 #include "session_group/session_set.h"
+
+/*
+ * Signatures for the public header: the structs of api/serving_processor.h have the same members,
+ * so these are passed without conversion.
+ *
+ * Threads: immutable once made.
+ */
+typedef struct sp_public_tensor {
+	const char *alias;
+	const char *tensor_name;
+	int dtype;
+	int rank; /* -1: unknown */
+	const int64_t *dims;
+} sp_public_tensor;
+
+typedef struct sp_public_signature {
+	const char *name;
+	const char *method;
+	const sp_public_tensor *const *inputs; /* [input_count] by alias */
+	size_t input_count;
+	const sp_public_tensor *const *outputs; /* [output_count] by alias */
+	size_t output_count;
+} sp_public_signature;
 
 /*
  * A SavedModel ready to run with any weights: its program, the sessions over it, its signatures as

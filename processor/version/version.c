@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "base/buffer.h"
 #include "incremental/identity.h"
 #include "storage/ssd/ssd_tier.h"
 
@@ -15,92 +14,76 @@
  * the same rules about which rows are held, and how.
  */
 
-enum { MAX_TEXT = 1 << 16 };
-
-static void append_rules(sp_buffer *text, const char *what, const sp_name_rules *rules)
+static const char *append_rules(const char *text, const char *what, const sp_name_rules *rules,
+				sp_arena *arena)
 {
-	for (size_t i = 0; i < rules->count; i++)
-		sp_buffer_printf(text, " %s %s=%" PRId64, what, rules->items[i].pattern,
-				 rules->items[i].value);
+	for (size_t i = 0; text != NULL && i < rules->count; i++)
+		text = sp_arena_printf(arena, "%s %s %s=%" PRId64, text, what,
+				       rules->items[i].pattern, rules->items[i].value);
+	return text;
 }
 
-static void append_slice(sp_buffer *text, const sp_load_policy *policy)
+static const char *append_slice(const char *text, const sp_load_policy *policy, sp_arena *arena)
 {
-	if (policy->sharded_names != NULL)
-		sp_buffer_printf(text, " slice %" PRId64 " of %" PRId64 " of %s", policy->slice,
-				 policy->slice_count, policy->sharded_names);
+	if (text == NULL || policy->sharded_names == NULL)
+		return text;
+	return sp_arena_printf(arena, "%s slice %" PRId64 " of %" PRId64 " of %s", text,
+			       policy->slice, policy->slice_count, policy->sharded_names);
 }
 
-/* Names the model and the slice, so that instances with other slices keep their folders. */
-static void describe_model(sp_buffer *text, const sp_config *config)
+static const char *describe_version(const sp_load_policy *policy, uint64_t content, sp_arena *arena)
 {
-	sp_buffer_append_text(text, config->savedmodel_dir);
-	append_slice(text, &config->embeddings);
+	const char *text = sp_arena_printf(arena, "%016" PRIx64, content);
+
+	text = append_rules(text, "format", &policy->row_formats, arena);
+	text = append_rules(text, "threshold", &policy->frequency_thresholds, arena);
+	text = append_slice(text, policy, arena);
+	if (text != NULL && policy->only_finite)
+		text = sp_arena_printf(arena, "%s finite", text);
+	return text;
 }
 
-static void describe_version(sp_buffer *text, const sp_config *config, uint64_t content)
+static sp_status open_store(sp_ssd_store **out, const sp_config *config, const char *prefix,
+			    sp_arena *arena, sp_error *err)
 {
-	const sp_load_policy *policy = &config->embeddings;
-
-	sp_buffer_printf(text, "%016" PRIx64, content);
-	append_rules(text, "format", &policy->row_formats);
-	append_rules(text, "threshold", &policy->frequency_thresholds);
-	append_slice(text, policy);
-	if (policy->only_finite)
-		sp_buffer_append_text(text, " finite");
-}
-
-static sp_status open_store(sp_ssd_store **out, const sp_config *config, uint64_t content,
-			    sp_error *err)
-{
+	uint64_t content = sp_identity_of_content(prefix, arena);
 	sp_ssd_store_options options = {
 		.path = config->ev_storage_path,
-		.cache_bytes = (size_t)config->ev_storage_size.items[0],
+		/* With the slice, so that instances with other slices keep their folders. */
+		.model = append_slice(config->savedmodel_dir, &config->embeddings, arena),
+		.version = describe_version(&config->embeddings, content, arena),
+		.cache_bytes = (size_t)config->ev_storage_size,
 		.policy = (sp_row_cache_policy)config->ev_cache_policy,
 		.readers = (size_t)config->ev_storage_read_threads,
 	};
-	sp_buffer model, version;
-	sp_status status = SP_NO_MEMORY;
 
-	sp_buffer_init(&model, MAX_TEXT);
-	sp_buffer_init(&version, MAX_TEXT);
-	describe_model(&model, config);
-	describe_version(&version, config, content);
-	options.model = model.data;
-	options.version = version.data;
-	if (model.failed || version.failed)
-		sp_error_set(err, status, "no memory to name a version");
-	else
-		status = sp_ssd_store_open(out, &options, err);
-	sp_buffer_fini(&model);
-	sp_buffer_fini(&version);
-	return status;
+	/* Without a checkpoint there are no rows.  An unreadable one fails when it is loaded. */
+	if (content == 0)
+		return SP_OK;
+	if (options.model == NULL || options.version == NULL)
+		return sp_no_memory(err, "the name of a version");
+	return sp_ssd_store_open(out, &options, err);
 }
 
 /*
- * Opens the SSD store for the large tables of the version with the full checkpoint
- * checkpoint_prefix; NULL: the SavedModel's own weights.  *out is NULL when all tables stay in
- * memory.
+ * Opens the SSD store for the large tables of the version with the full checkpoint `prefix`.  *out
+ * is NULL when all tables stay in memory.
  */
-static sp_status open_ssd(sp_ssd_store **out, const sp_config *config,
-			  const char *checkpoint_prefix, sp_error *err)
+static sp_status open_ssd(sp_ssd_store **out, const sp_config *config, const char *prefix,
+			  sp_error *err)
 {
 	sp_arena *arena;
-	uint64_t content;
+	sp_status status;
 
 	*out = NULL;
 	if (config->ev_storage_type != SP_STORAGE_DRAM_SSDHASH)
 		return SP_OK;
 	arena = sp_arena_create(4096);
 	if (arena == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to name a version");
-	if (checkpoint_prefix == NULL)
-		checkpoint_prefix = sp_arena_printf(arena, "%s/variables/variables",
-						    config->savedmodel_dir);
-	content = checkpoint_prefix != NULL ? sp_identity_of_content(checkpoint_prefix, arena) : 0;
+		return sp_no_memory(err, "the name of a version");
+	status = open_store(out, config, prefix, arena, err);
 	sp_arena_destroy(arena);
-	/* Without a checkpoint there are no rows.  An unreadable one fails when it is loaded. */
-	return content != 0 ? open_store(out, config, content, err) : SP_OK;
+	return status;
 }
 
 /* --------------------------------------------------------------------- opening */
@@ -129,35 +112,29 @@ static sp_status open_model(sp_model **out, const sp_config *config, const sp_fo
 	return sp_model_open(out, &options, err);
 }
 
-static sp_status load_from(sp_version *version, sp_model *model, const sp_config *config,
-			   sp_weights_options *options, const char *rows, sp_error *err)
-{
-	sp_status status;
-
-	SP_TRY(open_ssd(&options->ssd, config, rows, err));
-	status = sp_weights_load(&version->weights, model, options, err);
-	if (status == SP_OK && options->ssd != NULL)
-		sp_ssd_store_delete_others(options->ssd);
-	sp_ssd_store_release(options->ssd);
-	return status;
-}
-
 static sp_status load_weights(sp_version *version, sp_model *model, const sp_config *config,
 			      const sp_found_version *found, size_t memory_limit, sp_error *err)
 {
 	sp_weights_options options = {.policy = &config->embeddings, .memory_limit = memory_limit};
+	const char *folder = config->savedmodel_dir;
 	char prefix[4096];
+	sp_status status;
 
-	if (is_own(found))
-		return load_from(version, model, config, &options, NULL, err);
-	if (found->savedmodel_dir == NULL) {
+	if (found != NULL && found->savedmodel_dir != NULL)
+		folder = found->savedmodel_dir;
+	else if (!is_own(found))
 		options.checkpoint_prefix = found->full_prefix;
-		return load_from(version, model, config, &options, found->full_prefix, err);
-	}
-	if (snprintf(prefix, sizeof(prefix), "%s/variables/variables", found->savedmodel_dir) >=
+	if (snprintf(prefix, sizeof(prefix), "%s/variables/variables", folder) >=
 	    (int)sizeof(prefix))
 		return sp_error_set(err, SP_INVALID, "the path of a version is too long");
-	return load_from(version, model, config, &options, prefix, err);
+	SP_TRY(open_ssd(&options.ssd, config,
+			options.checkpoint_prefix != NULL ? options.checkpoint_prefix : prefix,
+			err));
+	status = sp_weights_load(&version->weights, model, &options, err);
+	if (status == SP_OK && options.ssd != NULL)
+		sp_ssd_store_delete_others(options.ssd);
+	sp_ssd_store_release(options.ssd);
+	return status;
 }
 
 static void adopt(sp_version *version, sp_runtime *runtime)
@@ -211,24 +188,27 @@ static sp_status make(sp_version **out, const char *full_prefix, const char *del
 	return SP_OK;
 }
 
+/* *out is the version, or it is closed. */
+static sp_status finish(sp_version **out, sp_version *version, sp_status status)
+{
+	if (status == SP_OK)
+		*out = version;
+	else
+		sp_version_close(version);
+	return status;
+}
+
 sp_status sp_version_open(sp_version **out, sp_runtime *runtime, const sp_config *config,
 			  const sp_found_version *found, size_t memory_limit, sp_error *err)
 {
 	sp_version *version;
-	sp_status status;
 
 	SP_TRY(make(&version, found != NULL ? found->full_prefix : "", NULL, err));
 	if (found != NULL) {
 		version->full_step = found->full_step;
 		version->is_savedmodel = found->savedmodel_dir != NULL;
 	}
-	status = load(version, runtime, config, found, memory_limit, err);
-	if (status != SP_OK) {
-		sp_version_close(version);
-		return status;
-	}
-	*out = version;
-	return SP_OK;
+	return finish(out, version, load(version, runtime, config, found, memory_limit, err));
 }
 
 static sp_status load_on(sp_version *version, const sp_version *from, const sp_config *config,
@@ -268,16 +248,9 @@ sp_status sp_version_open_on(sp_version **out, const sp_version *from, const sp_
 			     const sp_found_version *found, sp_error *err)
 {
 	sp_version *version;
-	sp_status status;
 
 	SP_TRY(make_on(&version, from, found->delta_prefix, found->delta_step, err));
-	status = load_on(version, from, config, err);
-	if (status != SP_OK) {
-		sp_version_close(version);
-		return status;
-	}
-	*out = version;
-	return SP_OK;
+	return finish(out, version, load_on(version, from, config, err));
 }
 
 sp_status sp_version_open_folded(sp_version **out, const sp_version *from, size_t table,
@@ -288,12 +261,7 @@ sp_status sp_version_open_folded(sp_version **out, const sp_version *from, size_
 
 	SP_TRY(make_on(&version, from, from->delta_prefix, from->delta_step, err));
 	status = sp_weights_fold(&version->weights, from->weights, table, folded, err);
-	if (status != SP_OK) {
-		sp_version_close(version);
-		return status;
-	}
-	*out = version;
-	return SP_OK;
+	return finish(out, version, status);
 }
 
 sp_found_version sp_version_name(const sp_version *version)
@@ -317,9 +285,4 @@ void sp_version_close(sp_version *version)
 	sp_free(version->checkpoint_prefix);
 	sp_free(version->delta_prefix);
 	sp_free(version);
-}
-
-const sp_snapshot *sp_version_snapshot(const sp_version *version)
-{
-	return sp_weights_snapshot(version->weights);
 }

@@ -70,6 +70,4 @@ sp_found_version sp_version_name(const sp_version *version);
 /* Only when no request uses it and no handle is held.  NULL is fine. */
 void sp_version_close(sp_version *version);
 
-const sp_snapshot *sp_version_snapshot(const sp_version *version);
-
 #endif

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "model_loader/proto/tensor_proto.h"
-#include "processor/request/typed_request.h"
+#include "processor/request/request.h"
 #include "processor/warmup/prediction_log.h"
 
 /* Limit of a request's inputs: a TensorProto of a few bytes can repeat one value often. */

@@ -1,7 +1,6 @@
-"""Lookup tables with vectors as keys, and tables that keys are taken out of before they are served.
+"""Lookup tables with vectors as keys.
 
 tf2-dense-tables  dense tables from a checkpoint: keys that are scalars, and vectors of numbers and of texts
-tf1-removed-keys  tables that an init operation fills, takes keys out of, and fills again
 """
 import os
 
@@ -12,12 +11,10 @@ import tensorflow as tf
 
 import case
 from answers import answers
-from prune import prune
 
 PROVENANCE = ("Made by scripts/golden/make_dense_tables.py with TensorFlow %s on CPU; answers by TensorFlow's session.  Apache-2.0, "
               "like the project." % tf.__version__)
 I64, F32 = tf.int64, tf.float32
-v1 = tf.compat.v1
 
 
 def dense(key, value, default, empty, deleted):
@@ -67,38 +64,4 @@ def tf2_dense_tables():
                 extra={"errors": "errors"})
 
 
-def tf1_removed_keys():
-    folder = case.start("tf1-removed-keys")
-    with tf.Graph().as_default(), v1.Session() as session:
-        ids, pairs = v1.placeholder(I64, [None], "ids"), v1.placeholder(I64, [None, 2], "pairs")
-        words = tf.raw_ops.MutableHashTableV2(key_dtype=I64, value_dtype=tf.string, shared_name="words")
-        rows = tf.raw_ops.MutableHashTableOfTensorsV2(key_dtype=tf.string, value_dtype=F32, value_shape=[2], shared_name="rows")
-        grid = tf.raw_ops.MutableDenseHashTableV2(empty_key=tf.constant([0, 0], I64), deleted_key=tf.constant([-1, -1], I64),
-                                                  value_dtype=I64, shared_name="grid")
-        insert, remove = tf.raw_ops.LookupTableInsertV2, tf.raw_ops.LookupTableRemoveV2
-        fill = tf.group(insert(table_handle=words, keys=np.int64([1, 2, 3, 4]), values=["one", "two", "three", "four"]),
-                        insert(table_handle=rows, keys=["one", "two", "none"], values=np.float32([[1, 2], [3, 4], [9, 9]])),
-                        insert(table_handle=grid, keys=np.int64([[1, 1], [1, 2], [2, 2]]), values=np.int64([11, 12, 22])))
-        with tf.control_dependencies([fill]):
-            out = tf.group(remove(table_handle=words, keys=np.int64([2, 4, 99, 2])), remove(table_handle=rows, keys=["two", "zero"]),
-                           remove(table_handle=grid, keys=np.int64([[1, 2], [7, 7]])))
-        with tf.control_dependencies([out]):
-            init = tf.group(insert(table_handle=words, keys=np.int64([4]), values=["again"]))
-        word = tf.raw_ops.LookupTableFindV2(table_handle=words, keys=ids, default_value="none")
-        outputs = {"word": word, "row": tf.raw_ops.LookupTableFindV2(table_handle=rows, keys=word, default_value=np.float32([-1, -2])),
-                   "cell": tf.raw_ops.LookupTableFindV2(table_handle=grid, keys=pairs, default_value=np.int64(-1)),
-                   "sizes": tf.stack([tf.raw_ops.LookupTableSizeV2(table_handle=t) for t in (words, rows, grid)])}
-        session.run(init)
-        builder = v1.saved_model.builder.SavedModelBuilder(folder + "/model")
-        signature = v1.saved_model.predict_signature_def({"ids": ids, "pairs": pairs}, outputs)
-        builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature}, main_op=init)
-        builder.save()
-    prune(folder + "/model/saved_model.pb")
-    feeds = [{"ids": np.int64([1, 2, 3, 4, 5]), "pairs": np.int64([[1, 1], [1, 2], [2, 2]])},
-             {"ids": np.int64([4]), "pairs": np.int64([[2, 1]])}]
-    case.add_requests(folder, answers(folder + "/model", feeds))
-    case.finish(folder, "LookupTableRemoveV2 in an init operation, of tables of all kinds", PROVENANCE)
-
-
 tf2_dense_tables()
-tf1_removed_keys()

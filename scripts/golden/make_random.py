@@ -24,12 +24,10 @@ class Streams(tf.Module):
     def draw(self, x):
         ops, shape = tf.raw_ops, tf.shape(x)
         seeds = {"seed": 5, "seed2": 6}
-        logits = tf.stack([x, 2 * x], 1)
         return {"uniform": ops.RandomUniform(shape=shape, dtype=tf.float32, **seeds),
                 "normal": ops.RandomStandardNormal(shape=shape, dtype=tf.float32, **seeds),
                 "truncated": ops.TruncatedNormal(shape=shape, dtype=tf.float32, **seeds),
-                "integer": ops.RandomUniformInt(shape=shape, minval=0, maxval=1000, **seeds),
-                "classes": ops.Multinomial(logits=logits, num_samples=5, output_dtype=tf.int32, **seeds)}
+                "integer": ops.RandomUniformInt(shape=shape, minval=0, maxval=1000, **seeds)}
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, "x")])
     def serve(self, x):

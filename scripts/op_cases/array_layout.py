@@ -23,34 +23,24 @@ def of(dtype, *shape, first=1):
 # ---------------------------------------------------------------------- pad
 
 
-def pad(op, tensor, paddings, index=np.int32, attrs=None, value=None, **how):
+def pad(op, tensor, paddings, index=np.int32, value=None, **how):
     inputs = {"input": tensor, "paddings": np.array(paddings, index)}
     if value is not None:
         inputs["constant_values"] = value
-    cases.add(op, inputs, attrs, **how)
+    cases.add(op, inputs, **how)
 
 
 for dtype in DTYPES:
     pad("Pad", of(dtype, 2, 3), [[1, 0], [2, 1]])
     pad("PadV2", of(dtype, 2, 3), [[0, 1], [1, 2]], value=of(dtype, first=9))
-    pad("MirrorPad", of(dtype, 2, 3), [[1, 1], [2, 1]], attrs={"mode": "REFLECT"})
-    pad("MirrorPad", of(dtype, 2, 3), [[2, 1], [0, 3]], attrs={"mode": "SYMMETRIC"})
 for index in INDICES:
     for shape, paddings in [((), np.zeros((0, 2))), ((3,), [[0, 0]]), ((3,), [[2, 0]]), ((0,), [[1, 2]]), ((0, 2), [[0, 0], [1, 0]]),
                             ((2, 3, 2), [[0, 1], [0, 0], [1, 1]]), ((1, 2, 1, 2), [[1, 0], [0, 1], [1, 0], [0, 1]])]:
         pad("Pad", of(tf.float32, *shape), paddings, index)
         pad("PadV2", of(tf.float32, *shape), paddings, index, value=np.float32(-1))
-    for mode in ["REFLECT", "SYMMETRIC"]:
-        for shape, paddings in [((), np.zeros((0, 2))), ((3,), [[0, 0]]), ((3,), [[2, 2]]), ((1, 2), [[0, 0], [1, 1]]),
-                                ((2, 3, 2), [[1, 1], [2, 0], [0, 1]]), ((2, 3, 2, 2), [[0, 1], [1, 2], [1, 1], [1, 0]])]:
-            pad("MirrorPad", of(tf.float32, *shape), paddings, index, {"mode": mode})
 for paddings in [[[-1, 0]], [[1, 1], [1, 1]], [1, 1], [[1]], [[0, -5]]]:
     pad("Pad", of(tf.float32, 3), paddings, refuse=True)
 pad("PadV2", of(tf.float32, 3), [[1, 1]], value=np.float32([1]), refuse=True)
-pad("MirrorPad", of(tf.float32, 3), [[3, 0]], attrs={"mode": "REFLECT"}, refuse=True)
-pad("MirrorPad", of(tf.float32, 3), [[0, 4]], attrs={"mode": "SYMMETRIC"}, refuse=True)
-pad("MirrorPad", of(tf.float32, 3), [[-1, 0]], attrs={"mode": "SYMMETRIC"}, refuse=True)
-pad("MirrorPad", of(tf.float32, 0, 2), [[0, 0], [1, 1]], attrs={"mode": "REFLECT"}, refuse=True)
 
 # --------------------------------------------------- reverse, roll, permute
 

@@ -115,41 +115,4 @@ for serialized in FULL[:2]:
     # What would split it into examples TensorFlow leaves to chance.
     v2(serialized, ragged=("item", "word"), sparse=(), name="one example, ragged", outputs=9)
 v2(FULL[2], missing=(), name="one example without lists")
-
-
-def single(serialized, sparse=("item", "word"), dense=("price",), missing=(), context_sparse=CONTEXT_SPARSE,
-           context_dense=CONTEXT_DENSE, some=(), name_of_it=(), missing_shape=None, **more):
-    scalars = lambda keys: [given(k.encode()) for k in keys]
-    cases.add("ParseSingleSequenceExample", {
-        "serialized": given(serialized), "feature_list_dense_missing_assumed_empty": texts(list(missing), missing_shape),
-        "context_sparse_keys": scalars(context_sparse), "context_dense_keys": scalars(context_dense),
-        "feature_list_sparse_keys": scalars(sparse), "feature_list_dense_keys": scalars(dense),
-        "context_dense_defaults": defaults(context_dense, some), "debug_name": given(name_of_it)},
-        {"context_sparse_types": [TYPES[k] for k in context_sparse],
-         "context_dense_shapes": [SHAPES[k] for k in context_dense],
-         "feature_list_dense_types": [TYPES[k] for k in dense], "feature_list_sparse_types": [TYPES[k] for k in sparse],
-         "feature_list_dense_shapes": [SHAPES[k] for k in dense]}, **more)
-
-
-for serialized in FULL:
-    single(serialized, name_of_it=b"me")
-    single(serialized, sparse=(), name_of_it=b"me", name="dense only")
-    single(serialized, dense=(), context_sparse=(), name_of_it=b"me", name="sparse only")
-    single(serialized, sparse=(), dense=(), name_of_it=b"me", name="no lists")
-    single(serialized, context_sparse=(), context_dense=(), name_of_it=b"me", name="no context")
-plain = {"user": [1], "score": [1.0, 2.0]}
-single(sequence({"user": [1]}, price=[[1.0, 2.0]]), some=("score",), name_of_it=b"me", name="default")
-single(sequence(plain), missing=("price",), name_of_it=b"me", name="missing")
-single(sequence(plain, item=[[1], [2]]), sparse=(), dense=("item",), name_of_it=b"me", name="scalar steps")
-single(sequence(plain), missing=("other",), name_of_it=b"me", name="missing dense", refuse=True)
-single(sequence({"score": [1.0, 2.0]}, price=[]), name_of_it=b"me", name="missing context", refuse=True)
-single(sequence(plain, price=[[1.0]]), name_of_it=b"me", name="size of a step", refuse=True)
-single(sequence(plain, price=[[1, 2]]), name_of_it=b"me", name="type of a step", refuse=True)
-single(sequence(plain, price=[], item=[[b"x"]]), name_of_it=b"me", name="type of a sparse step", refuse=True)
-single(sequence({"user": [1], "score": [1.0]}, price=[]), name_of_it=b"me", name="size in the context", refuse=True)
-single(b"\xff\xff", name_of_it=b"me", name="no message", refuse=True)
-single(FULL[0][:-3], name_of_it=b"me", name="cut off", refuse=True)
-single(FULL, name_of_it=b"me", name="a batch", refuse=True)
-single(FULL[0], name_of_it=[b"me", b"you"], name="two names", refuse=True)
-single(FULL[0], missing=("price",), missing_shape=(1, 1), name_of_it=b"me", name="matrix of names", refuse=True)
 cases.write()

@@ -74,27 +74,6 @@ for name, indices, values, shape, default in [
     fill(indices, f(values), shape, f(default), name=name, refuse=True)
 
 
-def fill_ragged(row_ids, values, rows, default, **more):
-    cases.add("RaggedFillEmptyRows", {"value_rowids": np.int64(row_ids), "values": values, "nrows": np.int64(rows),
-                                      "default_value": default}, **more)
-
-
-for dtype in ALL:
-    t = tf.as_dtype(dtype)
-    fill_ragged([0, 2, 2], ([1, 0, 1], t), 4, (1, t), name=dtype)
-fill_ragged([0, 2], np.array(["one", ""]), 4, np.array("none"), name="string")
-fill_ragged([2, 0, 2, 1], f([1, 2, 3, 4]), 5, f(9), name="unordered")
-fill_ragged([1, 0], f([1, 2]), 2, f(9), name="full but unordered")
-fill_ragged([0, 0, 1], f([1, 2, 3]), 2, f(9), name="full and ordered")
-fill_ragged([], f([]), 3, f(9), name="all rows empty")
-fill_ragged([], f([]), 0, f(9), name="no rows")
-for name, row_ids, values, rows, default in [
-        ("row too large", [0, 4], [1, 2], 4, 9), ("negative row", [0, -4], [1, 2], 4, 9), ("values without rows", [0], [1], 0, 9),
-        ("too few values", [0, 2], [1], 4, 9), ("default is a vector", [0], [1], 4, [9]), ("ids are a matrix", [[0]], [1], 4, 9),
-        ("values are a matrix", [0], [[1]], 4, 9), ("rows are a vector", [0], [1], [4], 9)]:
-    fill_ragged(row_ids, f(values), rows, f(default), name=name, refuse=True)
-
-
 def dense(indices, shape, values, default, validate=True, **more):
     cases.add("SparseToDense", {"sparse_indices": indices, "output_shape": shape, "sparse_values": values,
                                 "default_value": default}, {"validate_indices": validate}, **more)

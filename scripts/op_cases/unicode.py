@@ -14,24 +14,19 @@ BAD = np.array([b"a\xffb", b"\xe4\xbdx", b"\xe4\xbd", b"\xf0\x9f\x98", b"\xf0\x9
                [bytes(rng.integers(0, 256, 12, dtype=np.uint8)) for _ in range(20)] +
                [bytes(rng.choice([0xe0, 0xed, 0xf0, 0xf4, 0x80, 0x9f, 0xa0, 0xbf, 0x41], 10).astype(np.uint8)) for _ in range(30)],
                object)
-for op in ("UnicodeDecode", "UnicodeDecodeWithOffsets"):
-    cases.add(op, {"input": GOOD}, {"input_encoding": "UTF-8"})
-cases.add("UnicodeTranscode", {"input": GOOD.reshape(1, -1)}, {"input_encoding": "UTF-8", "output_encoding": "UTF-8"})
+cases.add("UnicodeDecode", {"input": GOOD}, {"input_encoding": "UTF-8"})
+cases.add("UnicodeDecode", {"input": GOOD.reshape(1, -1)}, {"input_encoding": "UTF-8"})
 for attrs in ({}, {"errors": "ignore"}, {"replacement_char": 33}, {"replace_control_characters": True}):
-    cases.add("UnicodeDecodeWithOffsets", {"input": BAD}, dict(attrs, input_encoding="UTF-8"), name="bad")
-    cases.add("UnicodeTranscode", {"input": BAD}, dict(attrs, input_encoding="UTF-8", output_encoding="UTF-8"), name="bad")
+    cases.add("UnicodeDecode", {"input": BAD}, dict(attrs, input_encoding="UTF-8"), name="bad")
 cases.add("UnicodeDecode", {"input": GOOD}, {"input_encoding": "UTF-8", "errors": "strict", "Tsplits": tf.int32})
 cases.add("UnicodeDecode", {"input": GOOD[:0]}, {"input_encoding": "UTF-8"}, name="none")
 cases.add("UnicodeDecode", {"input": np.asarray(GOOD[2], object)}, {"input_encoding": "utf8"}, name="scalar")
-for op in ("UnicodeDecode", "UnicodeTranscode"):
-    more = {"output_encoding": "UTF-8"} if op == "UnicodeTranscode" else {}
-    cases.add(op, {"input": BAD}, dict(more, input_encoding="UTF-8", errors="strict"), name="strict", refuse=True)
-    cases.add(op, {"input": GOOD}, dict(more, input_encoding="UTF-8", errors="strict", replace_control_characters=True),
-              name="strict, controls", refuse=op == "UnicodeTranscode")
-    cases.add(op, {"input": BAD}, dict(more, input_encoding="UTF-8", errors="ignore"), name="ignore")
+cases.add("UnicodeDecode", {"input": BAD}, {"input_encoding": "UTF-8", "errors": "strict"}, name="strict", refuse=True)
+cases.add("UnicodeDecode", {"input": GOOD}, {"input_encoding": "UTF-8", "errors": "strict", "replace_control_characters": True},
+          name="strict, controls")
 for replacement in (0xd83d, 0xde00, 0xffff):
-    cases.add("UnicodeTranscode", {"input": np.array([b"\xff\xffa\xff"], object)},
-              {"input_encoding": "UTF-8", "output_encoding": "UTF-8", "replacement_char": replacement}, name="surrogates")
+    cases.add("UnicodeDecode", {"input": np.array([b"\xff\xffa\xff"], object)},
+              {"input_encoding": "UTF-8", "replacement_char": replacement}, name="surrogates")
 for name in ("utf8", "Utf_8"):
     cases.add("UnicodeDecode", {"input": np.array([b"\xc3\xa4"], object)}, {"input_encoding": name}, name=name)
 

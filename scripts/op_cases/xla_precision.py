@@ -1,4 +1,4 @@
-"""XLA's rounding to fewer bits, and its help with broadcasting."""
+"""XLA's rounding to fewer bits."""
 import numpy as np
 import tensorflow as tf
 from tensorflow.compiler.tf2xla.ops import gen_xla_ops
@@ -23,27 +23,6 @@ for e, m in ((0, 3), (-1, 3), (3, -1)):
     cases.add("XlaReducePrecision", {"operand": np.float32([1])}, {"exponent_bits": e, "mantissa_bits": m}, maker=gen_xla_ops.xla_reduce_precision,
               fatal=True)
 
-
-def broadcast(a, b, dims, index=np.int32, **how):
-    cases.add("XlaBroadcastHelper", {"lhs": (np.ones(a), F), "rhs": (np.zeros(b), F), "broadcast_dims": np.array(dims, index)},
-              maker=gen_xla_ops.xla_broadcast_helper, compiled=True, **how)
-
-
-for index in (np.int32, np.int64):
-    broadcast((2, 3), (2, 3), [], index)
-    broadcast((2, 3), (), [], index)
-    broadcast((), (2, 3), [], index)
-    for d in (0, 1):
-        broadcast((2, 3), (2 + d,), [d], index)
-        broadcast((2 + d,), (2, 3), [d], index)
-    broadcast((2, 3, 4), (2, 4), [0, 2], index)
-    broadcast((2, 1, 4), (2, 1), [0, 1], index)
-broadcast((2, 3), (2,), [], refuse=True)
-broadcast((2, 3), (2,), [0, 1], refuse=True)
-broadcast((2, 3), (2,), [2], fatal=True)
-broadcast((2, 3), (2,), [-1], fatal=True)
-broadcast((2, 3, 4), (2, 2), [0, 0], fatal=True)
-broadcast((2, 3, 4), (5,), [0], fatal=True)
 
 for maker, op, more in ((gen_xla_ops.xla_spmd_full_to_shard_shape, "XlaSpmdFullToShardShape", {}),
                         (gen_xla_ops.xla_spmd_shard_to_full_shape, "XlaSpmdShardToFullShape", {"full_shape": [2, 3]})):

@@ -1,4 +1,4 @@
-"""XLA's sorts: by a function that compares scalars, and by the order of numbers."""
+"""XLA's sort by a function that compares scalars."""
 import numpy as np
 import tensorflow as tf
 from tensorflow.compiler.tf2xla.ops import gen_xla_ops
@@ -78,28 +78,5 @@ sort([of(F, 3), of(F, 3)], less, -2, fatal=True)
 sort([of(F, 3), of(F, 4)], less, refuse=True)
 sort([of(F)], less, 0, fatal=True)
 sort([of(F, 3)], lambda x, y: x, refuse=True)                     # not a bool
-
-# -------------------------------------------- XlaSort and XlaKeyValueSort
-
-
-def distinct(dtype, *shape):
-    """XLA leaves it to chance which of equal keys comes first."""
-    return rng.permuted(np.broadcast_to(np.arange(shape[-1]), shape), axis=-1), dtype
-
-
-for dtype in REALS + [tf.bool]:
-    for shape in [(7,), (3, 20), (0,), (2, 0), (2, 1)]:
-        cases.add("XlaSort", {"input": of(dtype, *shape)}, maker=gen_xla_ops.xla_sort, compiled=True)
-        if dtype != tf.bool:
-            cases.add("XlaKeyValueSort", {"keys": distinct(dtype, *shape), "values": (np.arange(int(np.prod(shape))).reshape(shape), tf.int32)},
-                      maker=gen_xla_ops.xla_key_value_sort, compiled=True)
-negative = np.copysign(np.float32(np.nan), -1)
-for dtype in (tf.float32, tf.float64, tf.float16, tf.bfloat16):
-    for values in (SPECIAL, np.append(SPECIAL, negative)):
-        cases.add("XlaSort", {"input": (values, dtype)}, maker=gen_xla_ops.xla_sort, compiled=True)
-        cases.add("XlaKeyValueSort", {"keys": (values, dtype), "values": of(tf.complex64, len(values))}, maker=gen_xla_ops.xla_key_value_sort,
-                  compiled=True, outputs=1)
-cases.add("XlaSort", {"input": of(F, 300)}, maker=gen_xla_ops.xla_sort, compiled=True)
-cases.add("XlaKeyValueSort", {"keys": of(F, 3), "values": of(F, 4)}, maker=gen_xla_ops.xla_key_value_sort, compiled=True, refuse=True)
 
 cases.write()

@@ -1,11 +1,11 @@
 #include "storage/cache/hot_rows.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
 
@@ -54,19 +54,15 @@ static void write_all(hot_file *hot, sp_row_cache *cache, void *row)
 static sp_status save(sp_row_cache *cache, const char *path, void *row, sp_error *err)
 {
 	hot_file hot = {.file = fopen(path, "we"), .good = true};
-	char reason[128];
+	sp_status status = SP_OK;
 
 	if (hot.file != NULL)
 		write_all(&hot, cache, row);
-	if (hot.file != NULL && hot.good && fflush(hot.file) == 0 && fsync(fileno(hot.file)) == 0) {
-		fclose(hot.file);
-		return SP_OK;
-	}
-	sp_error_set(err, SP_IO, "cannot write %s: %s", path,
-		     strerror_r(errno, reason, sizeof(reason)));
+	if (hot.file == NULL || !hot.good || fflush(hot.file) != 0 || fsync(fileno(hot.file)) != 0)
+		status = sp_file_failed(err, SP_IO, "write", path);
 	if (hot.file != NULL)
 		fclose(hot.file);
-	return SP_IO;
+	return status;
 }
 
 sp_status sp_hot_rows_save(sp_row_cache *cache, const char *path, sp_error *err)

@@ -8,11 +8,11 @@
 #include "base/hash.h"
 #include "base/size.h"
 #include "storage/region.h"
-#include "storage/cache/row_set.h"
+#include "storage/cache/cache_set.h"
 
 /*
  * A set-associative cache: a key's hash chooses a set of sixteen ways.  A set is its head
- * (storage/cache/row_set.h) and then sixteen slots of key and row, so that a hit reads the head
+ * (storage/cache/cache_set.h) and then sixteen slots of key and row, so that a hit reads the head
  * and one slot.
  *
  * Rows are read and written by atomic words, with acquire and release: a reader discards what
@@ -20,12 +20,12 @@
  */
 
 enum {
-	WAYS = SP_ROW_SET_WAYS,
+	WAYS = SP_CACHE_SET_WAYS,
 	BLOCK = 16,           /* keys whose memory is prefetched together */
 	WINDOW = 128,         /* uses per way until counts are halved */
 	TICKS_PER_ROUND = 64, /* lru: ticks of the clock per use of every way */
 	PROBATION = 6,        /* lru: ways of a set that rows used only once can occupy */
-	NO_WAY = SP_ROW_SET_NONE,
+	NO_WAY = SP_CACHE_SET_NONE,
 };
 
 typedef struct row_slot {
@@ -46,14 +46,14 @@ struct sp_row_cache {
 
 /* The set and tag of a key. */
 typedef struct row_place {
-	sp_row_set *set;
+	sp_cache_set *set;
 	uint64_t hash;
 	unsigned tag;
 } row_place;
 
 /* ---- layout ---- */
 
-static row_slot *slot_of(const sp_row_cache *cache, sp_row_set *set, unsigned way)
+static row_slot *slot_of(const sp_row_cache *cache, sp_cache_set *set, unsigned way)
 {
 	return (row_slot *)((char *)(set + 1) + way * cache->slot_size);
 }
@@ -66,9 +66,9 @@ static row_place find_place(const sp_row_cache *cache, int64_t key)
 	h = (h ^ (h >> 32) ^ cache->key_of_hash[1]) * 0xd6e8feb86659fd93u;
 	h ^= h >> 32;
 	return (row_place){
-		.set = (sp_row_set *)((char *)cache->region.data +
-				      (size_t)(((__uint128_t)h * cache->sets) >> 64) *
-					      cache->set_size),
+		.set = (sp_cache_set *)((char *)cache->region.data +
+					(size_t)(((__uint128_t)h * cache->sets) >> 64) *
+						cache->set_size),
 		.hash = h,
 		.tag = 1 + (unsigned)(((h & 0xffff) * 255) >> 16),
 	};
@@ -78,10 +78,10 @@ static row_place find_place(const sp_row_cache *cache, int64_t key)
 static unsigned find_way(const sp_row_cache *cache, const row_place *place, int64_t key)
 {
 	for (unsigned half = 0; half < 2; half++) {
-		uint64_t left = sp_row_set_matches(place->set, half, place->tag);
+		uint64_t left = sp_cache_set_matches(place->set, half, place->tag);
 
 		for (; left != 0; left &= left - 1) {
-			unsigned way = sp_row_set_first(half, left);
+			unsigned way = sp_cache_set_first(half, left);
 			row_slot *slot = slot_of(cache, place->set, way);
 
 			if (atomic_load_explicit(&slot->key, memory_order_acquire) == key)
@@ -98,23 +98,24 @@ static uint32_t now(const sp_row_cache *cache)
 	return (uint32_t)(atomic_load_explicit(&cache->uses, memory_order_relaxed) / cache->window);
 }
 
-static void age(const sp_row_cache *cache, sp_row_set *set, uint32_t time)
+static void age(const sp_row_cache *cache, sp_cache_set *set, uint32_t time)
 {
 	if (cache->policy == SP_ROW_CACHE_LFU)
-		sp_row_set_halve(set, time);
+		sp_cache_set_halve(set, time);
 	else
-		sp_row_set_tick(set, time);
+		sp_cache_set_tick(set, time);
 }
 
-static void note_use(const sp_row_cache *cache, sp_row_set *set, unsigned way, uint32_t time)
+static void note_use(const sp_row_cache *cache, sp_cache_set *set, unsigned way, uint32_t time)
 {
 	unsigned worth;
 
 	age(cache, set, time);
-	worth = sp_row_set_worth(set, way);
-	if (worth < SP_ROW_SET_MOST)
-		sp_row_set_put_worth(
-			set, way, cache->policy == SP_ROW_CACHE_LFU ? worth + 1 : SP_ROW_SET_MOST);
+	worth = sp_cache_set_worth(set, way);
+	if (worth < SP_CACHE_SET_MOST)
+		sp_cache_set_put_worth(set, way,
+				       cache->policy == SP_ROW_CACHE_LFU ? worth + 1
+									 : SP_CACHE_SET_MOST);
 }
 
 /* ---- reading ---- */
@@ -129,7 +130,7 @@ static void copy_row(const sp_row_cache *cache, const row_slot *slot, uint64_t *
 static sp_row_cache_answer read_one(sp_row_cache *cache, const row_place *place, int64_t key,
 				    uint64_t *row, uint32_t time)
 {
-	sp_row_set *set = place->set;
+	sp_cache_set *set = place->set;
 	uint32_t before = atomic_load_explicit(&set->sequence, memory_order_acquire);
 	unsigned way = find_way(cache, place, key);
 	const row_slot *slot;
@@ -138,7 +139,7 @@ static sp_row_cache_answer read_one(sp_row_cache *cache, const row_place *place,
 	if (before % 2 != 0 || way == NO_WAY)
 		return SP_ROW_CACHE_MISS;
 	slot = slot_of(cache, set, way);
-	absent = sp_row_set_is_absent(set, way);
+	absent = sp_cache_set_is_absent(set, way);
 	if (!absent)
 		copy_row(cache, slot, row);
 	if (atomic_load_explicit(&set->sequence, memory_order_relaxed) != before)
@@ -148,7 +149,7 @@ static sp_row_cache_answer read_one(sp_row_cache *cache, const row_place *place,
 }
 
 /* The parts of the head that a lookup reads may lie in two cache lines. */
-static void prefetch_set(const sp_row_set *set)
+static void prefetch_set(const sp_cache_set *set)
 {
 	__builtin_prefetch(set);
 	__builtin_prefetch(&set->worth[WAYS - 1]);
@@ -157,12 +158,12 @@ static void prefetch_set(const sp_row_set *set)
 static void prefetch_slot(const sp_row_cache *cache, const row_place *place)
 {
 	for (unsigned half = 0; half < 2; half++) {
-		uint64_t left = sp_row_set_matches(place->set, half, place->tag);
+		uint64_t left = sp_cache_set_matches(place->set, half, place->tag);
 		const char *slot;
 
 		if (left == 0)
 			continue;
-		slot = (const char *)slot_of(cache, place->set, sp_row_set_first(half, left));
+		slot = (const char *)slot_of(cache, place->set, sp_cache_set_first(half, left));
 		for (size_t at = 0; at < cache->slot_size; at += 64)
 			__builtin_prefetch(slot + at);
 	}
@@ -205,9 +206,9 @@ static void put(sp_row_cache *cache, const row_place *place, unsigned way, int64
 {
 	row_slot *slot = slot_of(cache, place->set, way);
 
-	if (sp_row_set_tag(place->set, way) == 0)
+	if (sp_cache_set_tag(place->set, way) == 0)
 		atomic_fetch_add_explicit(&cache->held, 1, memory_order_relaxed);
-	sp_row_set_put(place->set, way, place->tag, row == NULL);
+	sp_cache_set_put(place->set, way, place->tag, row == NULL);
 	atomic_store_explicit(&slot->key, key, memory_order_release);
 	for (size_t at = 0; row != NULL && at < cache->row_size; at += 8) {
 		uint64_t word = 0;
@@ -224,43 +225,43 @@ static void put(sp_row_cache *cache, const row_place *place, unsigned way, int64
 static bool may_enter(const sp_row_cache *cache, const row_place *newcomer, unsigned way,
 		      unsigned *worth)
 {
-	sp_row_set *set = newcomer->set;
-	bool empty = sp_row_set_tag(set, way) == 0;
-	unsigned ghost, old_worth = empty ? 0 : sp_row_set_worth(set, way);
+	sp_cache_set *set = newcomer->set;
+	bool empty = sp_cache_set_tag(set, way) == 0;
+	unsigned ghost, old_worth = empty ? 0 : sp_cache_set_worth(set, way);
 	int64_t old_key;
 
-	*worth = sp_row_set_miss(set, newcomer->hash, &ghost);
+	*worth = sp_cache_set_miss(set, newcomer->hash, &ghost);
 	if (!empty && *worth <= old_worth)
 		return false;
 	old_key = atomic_load_explicit(&slot_of(cache, set, way)->key, memory_order_relaxed);
-	sp_row_set_put_ghost(set, ghost, find_place(cache, old_key).hash, old_worth);
+	sp_cache_set_put_ghost(set, ghost, find_place(cache, old_key).hash, old_worth);
 	return true;
 }
 
 static void fill_set(sp_row_cache *cache, const row_place *place, int64_t key, const void *row)
 {
-	sp_row_set *set = place->set;
-	unsigned way = sp_row_set_cheapest(set), worth;
+	sp_cache_set *set = place->set;
+	unsigned way = sp_cache_set_cheapest(set), worth;
 
 	if (find_way(cache, place, key) != NO_WAY)
 		return; /* another request has filled it */
 	if (cache->policy == SP_ROW_CACHE_LRU)
-		worth = sp_row_set_middle(set, PROBATION);
+		worth = sp_cache_set_middle(set, PROBATION);
 	else if (!may_enter(cache, place, way, &worth))
 		return;
 	put(cache, place, way, key, row);
-	sp_row_set_put_worth(set, way, worth);
+	sp_cache_set_put_worth(set, way, worth);
 }
 
 void sp_row_cache_fill(sp_row_cache *cache, int64_t key, const void *row)
 {
 	row_place place = find_place(cache, key);
 
-	if (!sp_row_set_begin_write(place.set))
+	if (!sp_cache_set_begin_write(place.set))
 		return;
 	age(cache, place.set, now(cache));
 	fill_set(cache, &place, key, row);
-	sp_row_set_end_write(place.set);
+	sp_cache_set_end_write(place.set);
 }
 
 void sp_row_cache_replace(sp_row_cache *cache, int64_t key, const void *row)
@@ -268,12 +269,12 @@ void sp_row_cache_replace(sp_row_cache *cache, int64_t key, const void *row)
 	row_place place = find_place(cache, key);
 	unsigned way;
 
-	while (!sp_row_set_begin_write(place.set))
+	while (!sp_cache_set_begin_write(place.set))
 		sched_yield();
 	way = find_way(cache, &place, key);
 	if (way != NO_WAY)
 		put(cache, &place, way, key, row);
-	sp_row_set_end_write(place.set);
+	sp_cache_set_end_write(place.set);
 }
 
 /* ---- seeding ---- */
@@ -303,17 +304,18 @@ void sp_row_cache_seed(sp_row_cache *cache, int64_t key, const void *row, uint64
 	unsigned way = find_way(cache, &place, key), code = shorten(frequency);
 
 	if (way == NO_WAY) {
-		way = sp_row_set_cheapest(place.set);
-		if (sp_row_set_tag(place.set, way) != 0 && code <= sp_row_set_worth(place.set, way))
+		way = sp_cache_set_cheapest(place.set);
+		if (sp_cache_set_tag(place.set, way) != 0 &&
+		    code <= sp_cache_set_worth(place.set, way))
 			return;
 	}
 	put(cache, &place, way, key, row);
-	sp_row_set_put_worth(place.set, way, code);
+	sp_cache_set_put_worth(place.set, way, code);
 }
 
-static sp_row_set *set_number(const sp_row_cache *cache, size_t number)
+static sp_cache_set *set_number(const sp_row_cache *cache, size_t number)
 {
-	return (sp_row_set *)((char *)cache->region.data + number * cache->set_size);
+	return (sp_cache_set *)((char *)cache->region.data + number * cache->set_size);
 }
 
 void sp_row_cache_finish_seeding(sp_row_cache *cache, double total)
@@ -322,28 +324,28 @@ void sp_row_cache_finish_seeding(sp_row_cache *cache, double total)
 
 	for (size_t s = 0; s < cache->sets; s++)
 		for (unsigned way = 0; way < WAYS; way++) {
-			sp_row_set *set = set_number(cache, s);
-			double worth = lengthen(sp_row_set_worth(set, way)) * scale;
+			sp_cache_set *set = set_number(cache, s);
+			double worth = lengthen(sp_cache_set_worth(set, way)) * scale;
 
 			if (cache->policy == SP_ROW_CACHE_LRU)
 				worth = 0;
-			sp_row_set_put_worth(set, way,
-					     worth < SP_ROW_SET_MOST ? (unsigned)worth
-								     : SP_ROW_SET_MOST);
+			sp_cache_set_put_worth(set, way,
+					       worth < SP_CACHE_SET_MOST ? (unsigned)worth
+									 : SP_CACHE_SET_MOST);
 		}
 }
 
 bool sp_row_cache_next(sp_row_cache *cache, size_t *at, sp_row_cache_entry *entry)
 {
 	for (; *at < cache->sets * WAYS; ++*at) {
-		sp_row_set *set = set_number(cache, *at / WAYS);
+		sp_cache_set *set = set_number(cache, *at / WAYS);
 		unsigned way = (unsigned)(*at % WAYS);
 		const row_slot *slot = slot_of(cache, set, way);
 
-		if (sp_row_set_tag(set, way) == 0 || sp_row_set_is_absent(set, way))
+		if (sp_cache_set_tag(set, way) == 0 || sp_cache_set_is_absent(set, way))
 			continue;
 		entry->key = atomic_load(&slot->key);
-		entry->uses = cache->policy == SP_ROW_CACHE_LFU ? sp_row_set_worth(set, way) : 1;
+		entry->uses = cache->policy == SP_ROW_CACHE_LFU ? sp_cache_set_worth(set, way) : 1;
 		copy_row(cache, slot, entry->row);
 		++*at;
 		return true;
@@ -356,7 +358,7 @@ bool sp_row_cache_next(sp_row_cache *cache, size_t *at, sp_row_cache_entry *entr
 void sp_row_cache_clear(sp_row_cache *cache)
 {
 	for (size_t s = 0; s < cache->sets; s++)
-		memset(set_number(cache, s), 0, sizeof(sp_row_set));
+		memset(set_number(cache, s), 0, sizeof(sp_cache_set));
 	atomic_store(&cache->held, 0);
 }
 
@@ -381,11 +383,10 @@ static sp_status allocate(sp_row_cache *cache, const sp_row_cache_options *optio
 				    options->row_size);
 	cache->row_size = options->row_size;
 	cache->slot_size = sizeof(row_slot) + (options->row_size + 7) / 8 * 8;
-	cache->set_size = sizeof(sp_row_set) + WAYS * cache->slot_size;
+	cache->set_size = sizeof(sp_cache_set) + WAYS * cache->slot_size;
 	cache->sets = count_sets(cache, options);
-	if (!sp_region_resize(&cache->region, cache->sets * cache->set_size))
-		return sp_no_memory(err, "a cache of %zu rows of %zu bytes", cache->sets * WAYS,
-				    cache->row_size);
+	SP_NEED_MEMORY(sp_region_resize(&cache->region, cache->sets * cache->set_size), err,
+		       "a cache of %zu rows of %zu bytes", cache->sets * WAYS, cache->row_size);
 	sp_region_trim(&cache->region);
 	return SP_OK;
 }

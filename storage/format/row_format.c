@@ -20,16 +20,6 @@ const char *sp_row_format_name(sp_row_format format)
 	return names[format];
 }
 
-bool sp_row_format_parse(sp_row_format *out, const char *name)
-{
-	for (int f = 0; f < SP_ROW_FORMATS; f++)
-		if (strcmp(names[f], name) == 0) {
-			*out = (sp_row_format)f;
-			return true;
-		}
-	return false;
-}
-
 size_t sp_row_format_size(sp_row_format format, size_t dim)
 {
 	switch (format) {

@@ -36,9 +36,6 @@ typedef enum sp_row_format {
 /* "fp32", "fp16", "bf16", "int8", "int4". */
 const char *sp_row_format_name(sp_row_format format);
 
-/* False when `name` is unknown. */
-bool sp_row_format_parse(sp_row_format *out, const char *name);
-
 /* Bytes of a stored row; it needs no alignment. */
 size_t sp_row_format_size(sp_row_format format, size_t dim);
 

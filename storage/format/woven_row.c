@@ -47,7 +47,9 @@ static bool weave_scalar(int64_t key, const void *elements, void *row)
 	return all_fit;
 }
 
-static void unweave_scalar(const void *row, float *elements)
+/* Compiled for each instruction set, whose vectors the compiler uses. */
+static inline __attribute__((always_inline)) void unweave(const void *restrict row,
+							  float *restrict elements)
 {
 	for (size_t i = 0; i < ELEMENTS; i++) {
 		uint32_t bits = bits_at(row, i) & (SIGN | LOW);
@@ -118,22 +120,6 @@ AVX2 static bool weave_avx2(int64_t key, const void *elements, void *row)
 	return _mm256_movemask_epi8(all_fit) == -1 && is_plain_first(elements);
 }
 
-AVX2 static void unweave_avx2(const void *row, float *elements)
-{
-	__m256i kept = _mm256_set1_epi32((int)(SIGN | LOW)), low = _mm256_set1_epi32((int)LOW);
-	__m256i least = _mm256_set1_epi32((int)LEAST);
-
-	for (size_t i = 0; i < ELEMENTS; i += 8) {
-		__m256i bits = _mm256_loadu_si256((const void *)((const char *)row + i * 4));
-		__m256i is_zero = _mm256_cmpeq_epi32(_mm256_and_si256(bits, low),
-						     _mm256_setzero_si256());
-
-		bits = _mm256_add_epi32(_mm256_and_si256(bits, kept),
-					_mm256_andnot_si256(is_zero, least));
-		_mm256_storeu_si256((void *)(elements + i), bits);
-	}
-}
-
 AVX2 static bool holds_avx2(const void *row, int64_t key)
 {
 	return sp_woven__holds_avx2(row, key);
@@ -157,21 +143,6 @@ AVX512 static bool weave_avx512(int64_t key, const void *elements, void *row)
 	return fits && is_plain_first(elements);
 }
 
-AVX512 static void unweave_avx512(const void *row, float *elements)
-{
-	__m512i kept = _mm512_set1_epi32((int)(SIGN | LOW)), low = _mm512_set1_epi32((int)LOW);
-	__m512i least = _mm512_set1_epi32((int)LEAST);
-
-	for (size_t i = 0; i < ELEMENTS; i += 16) {
-		__m512i bits = _mm512_loadu_si512((const char *)row + i * 4);
-		__mmask16 has_low = _mm512_test_epi32_mask(bits, low);
-
-		bits = _mm512_and_si512(bits, kept);
-		_mm512_storeu_si512(elements + i,
-				    _mm512_mask_add_epi32(bits, has_low, bits, least));
-	}
-}
-
 AVX512 static bool holds_avx512(const void *row, int64_t key)
 {
 	__m512i first = _mm512_loadu_si512(row);
@@ -189,19 +160,19 @@ AVX512 static bool holds_avx512(const void *row, int64_t key)
 /* ----------------------------------------------------------------- codecs */
 
 /* Elements after the first 32 are stored as in fp32. */
-#define CODEC(isa)                                                                                 \
-	static void decode_##isa(size_t dim, const void *row, float *elements)                     \
+#define CODEC(isa, target)                                                                         \
+	target static void decode_##isa(size_t dim, const void *row, float *elements)              \
 	{                                                                                          \
-		unweave_##isa(row, elements);                                                      \
+		unweave(row, elements);                                                            \
 		memcpy(elements + ELEMENTS, (const float *)row + ELEMENTS,                         \
 		       (dim - ELEMENTS) * sizeof(float));                                          \
 	}                                                                                          \
-	static void accumulate_##isa(size_t dim, float weight, const void *row, float *sum)        \
+	target static void accumulate_##isa(size_t dim, float weight, const void *row, float *sum) \
 	{                                                                                          \
 		const sp_row_codec *fp32 = sp_row_codec_find(SP_ROW_FP32);                         \
 		float woven[ELEMENTS];                                                             \
                                                                                                    \
-		unweave_##isa(row, woven);                                                         \
+		unweave(row, woven);                                                               \
 		fp32->accumulate(ELEMENTS, weight, woven, sum);                                    \
 		fp32->accumulate(dim - ELEMENTS, weight, (const float *)row + ELEMENTS,            \
 				 sum + ELEMENTS);                                                  \
@@ -217,10 +188,10 @@ AVX512 static bool holds_avx512(const void *row, int64_t key)
 		.holds = holds_##isa,                                                              \
 		.weave = weave_row_##isa};
 
-CODEC(scalar)
+CODEC(scalar, )
 #if defined(__x86_64__)
-CODEC(avx2)
-CODEC(avx512)
+CODEC(avx2, AVX2)
+CODEC(avx512, AVX512)
 #endif
 
 const sp_woven_codec *sp_woven_codec_find(void)

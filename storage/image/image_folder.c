@@ -1,6 +1,5 @@
 #include "storage/image/image_folder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,7 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/folder.h"
 #include "base/hash.h"
 #include "base/log.h"
 
@@ -20,14 +21,6 @@ enum {
 	PATH_SIZE = 4096,
 	LOCK_POLL_MS = 20,
 };
-
-static sp_status system_error(const char *what, const char *path, sp_error *err)
-{
-	char reason[128];
-
-	return sp_error_set(err, SP_IO, "cannot %s %s: %s", what, path,
-			    strerror_r(errno, reason, sizeof(reason)));
-}
 
 static uint64_t hash(sp_bytes bytes)
 {
@@ -52,9 +45,9 @@ static sp_status open_lock(int *out, const sp_image_place *place, sp_error *err)
 
 	snprintf(path, sizeof(path), "%s/%016" PRIx64 ".lock", place->folder, hash(place->model));
 	if (mkdir(place->folder, 0755) != 0 && errno != EEXIST)
-		return system_error("create", place->folder, err);
+		return sp_file_failed(err, SP_IO, "create", place->folder);
 	*out = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-	return *out >= 0 ? SP_OK : system_error("open", path, err);
+	return *out >= 0 ? SP_OK : sp_file_failed(err, SP_IO, "open", path);
 }
 
 static sp_status wait_for_lock(const sp_image_place *place, int fd, sp_error *err)
@@ -65,7 +58,7 @@ static sp_status wait_for_lock(const sp_image_place *place, int fd, sp_error *er
 		struct timespec pause = {.tv_nsec = LOCK_POLL_MS * 1000000L};
 
 		if (errno != EWOULDBLOCK && errno != EINTR)
-			return system_error("lock the images in", place->folder, err);
+			return sp_file_failed(err, SP_IO, "lock the images in", place->folder);
 		if (place->give_up != NULL && place->give_up(place->context))
 			return sp_error_set(err, SP_BUSY,
 					    "another process is making an image in %s",
@@ -146,7 +139,7 @@ sp_status sp_image_place_open(sp_image_place *place, sp_image **out, sp_error *e
 /* ------------------------------------------------------------------- storing */
 
 typedef struct old_image {
-	char name[64];
+	const char *path;
 	struct timespec used;
 } old_image;
 
@@ -171,56 +164,46 @@ static bool is_ours(const sp_image_place *place, const char *name, const char *e
 	       strcmp(name + size - end, ending) == 0;
 }
 
-static void remove_file(const sp_image_place *place, const char *name)
+static void remove_file(const char *path)
 {
-	char path[PATH_SIZE];
-
-	if (snprintf(path, sizeof(path), "%s/%s", place->folder, name) < PATH_SIZE &&
-	    unlink(path) == 0)
+	if (path != NULL && unlink(path) == 0)
 		sp_log(SP_LOG_INFO, "removed %s", path);
 }
 
-static bool note_image(old_image **images, size_t *count, int folder, const char *name)
+/* Removes files of killed processes, and the oldest images beyond `keep`. */
+static void tidy_in(const sp_image_place *place, size_t keep, sp_arena *arena)
 {
-	old_image *more = sp_alloc_resize(*images, *count + 1, sizeof(**images));
-	struct stat info;
-
-	if (more == NULL)
-		return false;
-	*images = more;
-	if (fstatat(folder, name, &info, 0) != 0)
-		return true;
-	more[*count].used = info.st_mtim;
-	strcpy(more[*count].name, name); /* is_ours() has checked the length */
-	++*count;
-	return true;
-}
-
-/*
- * Removes files of killed processes, and the oldest images beyond `keep`.  Failures are ignored:
- * they cost only disk space.
- */
-static void tidy(const sp_image_place *place, size_t keep)
-{
-	DIR *folder = opendir(place->folder);
-	old_image *images = NULL;
-	const struct dirent *entry;
 	size_t count = 0;
+	old_image *images;
+	sp_folder files;
 
-	if (folder == NULL)
+	if (sp_folder_list(&files, place->folder, arena, NULL) != SP_OK ||
+	    (images = sp_arena_array(arena, files.count, sizeof(*images))) == NULL)
 		return;
-	while ((entry = readdir(folder)) != NULL)
-		if (is_ours(place, entry->d_name, ".image.tmp"))
-			remove_file(place, entry->d_name);
-		else if (is_ours(place, entry->d_name, ".image") &&
-			 !note_image(&images, &count, dirfd(folder), entry->d_name))
-			break;
-	closedir(folder);
+	for (size_t i = 0; i < files.count; i++) {
+		const char *name = files.names[i];
+		const char *path = sp_arena_printf(arena, "%s/%s", place->folder, name);
+		struct stat info;
+
+		if (is_ours(place, name, ".image.tmp"))
+			remove_file(path);
+		else if (is_ours(place, name, ".image") && path != NULL && stat(path, &info) == 0)
+			images[count++] = (old_image){path, info.st_mtim};
+	}
 	if (count > keep)
 		qsort(images, count, sizeof(*images), newest_first);
 	for (size_t i = keep; i < count; i++)
-		remove_file(place, images[i].name);
-	sp_free(images);
+		remove_file(images[i].path);
+}
+
+/* Failures are ignored: they cost only disk space. */
+static void tidy(const sp_image_place *place, size_t keep)
+{
+	sp_arena *arena = sp_arena_create(4096);
+
+	if (arena != NULL)
+		tidy_in(place, keep, arena);
+	sp_arena_destroy(arena);
 }
 
 sp_status sp_image_place_store(sp_image_place *place, const sp_image_table *tables, size_t count,

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/size.h"
 #include "storage/image/image.h"
@@ -44,10 +45,7 @@ typedef struct writer {
 
 static sp_status system_error(const writer *w, const char *what)
 {
-	char reason[128];
-
-	return sp_error_set(w->err, SP_IO, "cannot %s %s: %s", what, w->path,
-			    strerror_r(errno, reason, sizeof(reason)));
+	return sp_file_failed(w->err, SP_IO, what, w->path);
 }
 
 static sp_status too_large(const writer *w)

@@ -10,15 +10,9 @@
 #include "storage/placement/placement_keys.h"
 #include "storage/format/woven_stream.h"
 
-#if defined(__x86_64__)
-#include <emmintrin.h>
-#endif
-
-enum { CACHE_LINE = 64 };
-
 /*
- * A slot is written once, with key and row.  A row that fills whole cache lines is written with
- * streaming stores, which neither read the lines first nor evict others.
+ * A slot is written once, with key and row; by put_checked() with streaming stores, if it fills
+ * whole cache lines, which neither read the lines first nor evict others.
  *
  * There is no flag per slot: two sums of hashes, over the keys added and over the keys put, must
  * agree to prove that every key has got its row.
@@ -35,7 +29,6 @@ struct sp_rows_builder {
 
 	pthread_mutex_t lock; /* for what follows */
 	size_t key_count;
-	size_t dropped;
 	uint64_t added;          /* sum of sum_of() of keys added; `put`: of keys put */
 	_Atomic(sp_rows *) rows; /* NULL before the first row */
 	sp_region outliers;
@@ -94,16 +87,6 @@ void sp_rows_builder_destroy(sp_rows_builder *builder)
 	sp_free(builder);
 }
 
-size_t sp_rows_builder_dropped(const sp_rows_builder *builder)
-{
-	return builder->dropped;
-}
-
-size_t sp_rows_builder_count(const sp_rows_builder *builder)
-{
-	return builder->shape.row_count;
-}
-
 size_t sp_rows_builder_repeated(const sp_rows_builder *builder)
 {
 	return builder->key_count - builder->shape.row_count;
@@ -143,7 +126,6 @@ sp_status sp_rows_builder_add_keys(sp_rows_builder *builder, const int64_t *keys
 	added = sum_of_all(keys, count);
 	pthread_mutex_lock(&builder->lock);
 	builder->key_count += held;
-	builder->dropped += count - held;
 	builder->added += added;
 	pthread_mutex_unlock(&builder->lock);
 	return SP_OK;
@@ -255,54 +237,6 @@ static sp_status encode(sp_rows_builder *builder, const sp_rows *to, int64_t key
 	return put_outlier(builder, key, row, slot, err);
 }
 
-/* Both addresses are cache-line aligned; `size` is a multiple of the line size. */
-static void write_past_caches(char *to, const char *from, size_t size)
-{
-#if defined(__x86_64__)
-	for (size_t i = 0; i < size; i += sizeof(__m128i))
-		_mm_stream_si128((void *)(to + i), _mm_load_si128((const void *)(from + i)));
-#else
-	memcpy(to, from, size);
-#endif
-}
-
-static void wait_for_writes(void)
-{
-#if defined(__x86_64__)
-	_mm_sfence();
-#endif
-}
-
-/* Larger slots, and slots that are not whole lines, are written in place. */
-enum { LARGEST_STREAMED = 16 * CACHE_LINE };
-
-static sp_status put_row(sp_rows_builder *builder, const sp_rows *to, int64_t key, const void *row,
-			 char *slot, bool streamed, sp_error *err)
-{
-	_Alignas(CACHE_LINE) char line[LARGEST_STREAMED];
-
-	if (!streamed)
-		return encode(builder, to, key, row, slot, err);
-	/* Padding behind the row is zeros. */
-	memset(line + to->shape.slot_size - sizeof(int64_t), 0, sizeof(int64_t));
-	SP_TRY(encode(builder, to, key, row, line, err));
-	write_past_caches(slot, line, to->shape.slot_size);
-	return SP_OK;
-}
-
-static bool is_streamed(const sp_rows *rows)
-{
-	return rows->shape.slot_size % CACHE_LINE == 0 && rows->shape.slot_size <= LARGEST_STREAMED;
-}
-
-static inline void find_slot(const sp_rows *to, sp_rows_probe *probe)
-{
-	if (is_streamed(to))
-		sp_rows__find_slot(to, probe);
-	else
-		sp_rows__fetch_slot(to, probe);
-}
-
 sp_status sp_rows_builder_put_rows(sp_rows_builder *builder, const int64_t *keys, const void *rows,
 				   size_t count, sp_error *err)
 {
@@ -311,7 +245,6 @@ sp_status sp_rows_builder_put_rows(sp_rows_builder *builder, const int64_t *keys
 	sp_rows_probe ring[RING];
 	sp_status status = need_slots(builder, rows, count, err);
 	const sp_rows *to = builder->rows;
-	bool streamed = status == SP_OK && is_streamed(to);
 	uint64_t put = 0;
 
 	for (size_t i = 0; status == SP_OK && i < count + 2 * AHEAD; i++) {
@@ -320,18 +253,17 @@ sp_status sp_rows_builder_put_rows(sp_rows_builder *builder, const int64_t *keys
 
 		/* The oldest key is finished; the newest takes its entry of the ring. */
 		if (i >= 2 * AHEAD && !sp_key_is_mark(keys[last])) {
-			status = put_row(builder, to, keys[last],
-					 (const char *)rows + last * row_bytes,
-					 (char *)probe->at.slot, streamed, err);
+			status = encode(builder, to, keys[last],
+					(const char *)rows + last * row_bytes,
+					(char *)probe->at.slot, err);
 			put += sum_of(keys[last]);
 		}
 		if (i < count)
 			sp_rows__start(to, keys[i], probe);
 		if (i >= AHEAD && i - AHEAD < count)
-			find_slot(to, &ring[(i - AHEAD) % RING]);
+			sp_rows__fetch_slot(to, &ring[(i - AHEAD) % RING]);
 	}
 	atomic_fetch_add_explicit(&builder->put, put, memory_order_relaxed);
-	wait_for_writes();
 	return status;
 }
 

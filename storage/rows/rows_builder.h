@@ -35,10 +35,7 @@ typedef struct sp_rows_options {
 SP_MUST_CHECK sp_status sp_rows_builder_create(sp_rows_builder **out,
 					       const sp_rows_options *options, sp_error *err);
 
-/*
- * keys [count].  A repeated key is one key.  Keys -1 and -2 are dropped and
- * counted (sp_rows_builder_dropped).
- */
+/* keys [count].  A repeated key is one key.  Keys -1 and -2 are dropped. */
 SP_MUST_CHECK sp_status sp_rows_builder_add_keys(sp_rows_builder *builder, const int64_t *keys,
 						 size_t count, sp_error *err);
 
@@ -72,11 +69,7 @@ SP_MUST_CHECK sp_status sp_rows_builder_put_stored(sp_rows_builder *builder, con
 						   const sp_stored_row *rows, size_t count,
 						   sp_error *err);
 
-/* The number of keys added that were -1 or -2. */
-size_t sp_rows_builder_dropped(const sp_rows_builder *builder);
-
-/* After index(): the number of different keys, and of repeats. */
-size_t sp_rows_builder_count(const sp_rows_builder *builder);
+/* After index(): the number of repeated keys. */
 size_t sp_rows_builder_repeated(const sp_rows_builder *builder);
 
 /*

@@ -10,8 +10,7 @@
 #include "storage/sst/sst_run.h"
 
 /*
- * Which blocks to read for the keys of a call; used by storage/ssd/read_rings.h and
- * storage/ssd/read_pool.h.
+ * Which blocks to read for the keys of a call; used by storage/ssd/read_rings.h.
  */
 
 enum { SP_READ_RUNS = 2 };

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/thread.h"
+#include "storage/ssd/read_threads.h"
 
 enum {
 	NS_PER_S = 1000000000,
@@ -20,16 +21,20 @@ enum {
 
 /* Buffer and state of one read. */
 typedef struct slot {
+	sp_read_task task; /* first, so that a pointer to it is one to the slot; for threads */
 	sp_block_read read;
+	sp_sst_run *run; /* held while the slot is busy, so that its file stays open */
 	char *buffer;
 	size_t size;       /* of buffer */
 	uint32_t come;     /* bytes of the block that have arrived */
-	bool is_busy;      /* the kernel owns the read */
+	bool is_busy;      /* the kernel or the threads own the read */
 	bool is_abandoned; /* its call has returned */
 } slot;
 
 typedef struct ring {
-	struct ring *next; /* in the free list */
+	struct ring *next;        /* in the free list */
+	sp_read_threads *threads; /* NULL: io_uring reads */
+	sp_read_done done;        /* by the threads */
 	struct io_uring uring;
 	size_t busy; /* slots */
 	slot slots[SP_READ_RING_BLOCKS];
@@ -39,7 +44,8 @@ struct sp_read_rings {
 	pthread_mutex_t lock;
 	pthread_cond_t freed;
 	ring *free;
-	pid_t owner; /* process that made the rings */
+	pid_t owner;              /* process that made the rings */
+	sp_read_threads *threads; /* NULL: io_uring reads */
 	size_t count;
 	ring rings[];
 };
@@ -70,15 +76,22 @@ static int open_uring(struct io_uring *uring)
 
 static void close_ring(ring *r)
 {
-	io_uring_queue_exit(&r->uring);
-	for (size_t s = 0; s < SP_READ_RING_BLOCKS; s++)
+	if (r->threads == NULL)
+		io_uring_queue_exit(&r->uring);
+	for (size_t s = 0; s < SP_READ_RING_BLOCKS; s++) {
+		sp_sst_run_release(r->slots[s].run);
 		sp_free(r->slots[s].buffer);
+	}
 }
 
-static sp_status open_ring(ring *r, sp_error *err)
+static sp_status open_ring(ring *r, sp_read_threads *threads, sp_error *err)
 {
-	int fault = open_uring(&r->uring);
+	int fault;
 
+	r->threads = threads;
+	if (threads != NULL)
+		return SP_OK;
+	fault = open_uring(&r->uring);
 	if (fault != 0)
 		return refuse(fault, err);
 	/* Waiting with a timeout: since Linux 5.11. */
@@ -89,24 +102,33 @@ static sp_status open_ring(ring *r, sp_error *err)
 	return SP_OK;
 }
 
-sp_status sp_read_rings_create(sp_read_rings **out, size_t count, sp_error *err)
+static sp_status open_all(sp_read_rings *rings, size_t count, bool by_threads, sp_error *err)
 {
+	if (by_threads)
+		SP_TRY(sp_read_threads_create(&rings->threads, count, err));
+	for (; rings->count < count; rings->count++) {
+		ring *r = &rings->rings[rings->count];
+
+		SP_TRY(open_ring(r, rings->threads, err));
+		r->next = rings->free;
+		rings->free = r;
+	}
+	return SP_OK;
+}
+
+sp_status sp_read_rings_create(sp_read_rings **out, size_t count, bool by_threads, sp_error *err)
+{
+	sp_status status;
 	sp_read_rings *rings = sp_alloc_zero(1, sizeof(*rings) + count * sizeof(ring));
 
 	SP_NEED_MEMORY(rings, err, "%zu rings", count);
 	pthread_mutex_init(&rings->lock, NULL);
 	sp_condition_init(&rings->freed);
 	rings->owner = getpid();
-	for (; rings->count < count; rings->count++) {
-		ring *r = &rings->rings[rings->count];
-		sp_status status = open_ring(r, err);
-
-		if (status != SP_OK) {
-			sp_read_rings_destroy(rings);
-			return status;
-		}
-		r->next = rings->free;
-		rings->free = r;
+	status = open_all(rings, count, by_threads, err);
+	if (status != SP_OK) {
+		sp_read_rings_destroy(rings);
+		return status;
 	}
 	*out = rings;
 	return SP_OK;
@@ -190,13 +212,25 @@ static sp_status note_failure(read_call *call, const slot *s, sp_status status)
 static sp_status queue_rest(read_call *call, slot *s, sp_error *err)
 {
 	const sp_sst_place *place = &s->read.place;
-	struct io_uring_sqe *entry = io_uring_get_sqe(&call->ring->uring);
+	ring *r = call->ring;
+	struct io_uring_sqe *entry;
 
-	if (entry == NULL)
-		return sp_error_set(err, SP_INTERNAL, "the ring is full");
-	io_uring_prep_read(entry, place->fd, s->buffer + s->come, place->span - s->come,
-			   place->offset + s->come);
-	io_uring_sqe_set_data(entry, s);
+	s->task = (sp_read_task){.fd = place->fd,
+				 .offset = place->offset + s->come,
+				 .buffer = s->buffer + s->come,
+				 .size = place->span - s->come,
+				 .done = &r->done};
+	if (r->threads != NULL) {
+		sp_read_threads_submit(r->threads, &s->task);
+	} else {
+		entry = io_uring_get_sqe(&r->uring);
+		if (entry == NULL)
+			return sp_error_set(err, SP_INTERNAL, "the ring is full");
+		io_uring_prep_read(entry, place->fd, s->task.buffer, (unsigned)s->task.size,
+				   s->task.offset);
+		io_uring_sqe_set_data(entry, s);
+	}
+	s->run = sp_sst_run_retain(s->read.request->runs[s->read.run]);
 	s->is_busy = true;
 	s->is_abandoned = false;
 	call->ring->busy++;
@@ -230,6 +264,12 @@ static sp_status queue_reads(read_call *call, sp_error *err)
 	return SP_OK;
 }
 
+static sp_status too_late(sp_error *err)
+{
+	return sp_error_set(err, SP_DEADLINE,
+			    "the deadline has passed before the disk has answered");
+}
+
 /*
  * Submits the queue and sleeps until half of the reads have completed, so that the device has work
  * while their rows are taken; if there are only a few, until all have.
@@ -242,12 +282,16 @@ static sp_status wait_for_reads(read_call *call, int64_t deadline_ns, sp_error *
 	char reason[128];
 	int fault;
 
+	if (call->ring->threads != NULL)
+		return sp_read_threads_wait(call->ring->threads, &call->ring->done,
+					    wanted != 0 ? wanted : 1, deadline_ns)
+			       ? SP_OK
+			       : too_late(err);
 	do {
 		int64_t ns = deadline_ns - sp_clock_now_ns();
 
 		if (deadline_ns != 0 && ns <= 0)
-			return sp_error_set(err, SP_DEADLINE,
-					    "the deadline has passed before the disk has answered");
+			return too_late(err);
 		left = (struct __kernel_timespec){ns / NS_PER_S, ns % NS_PER_S};
 		fault = io_uring_submit_and_wait_timeout(&call->ring->uring, &first,
 							 wanted != 0 ? wanted : 1,
@@ -290,22 +334,36 @@ static sp_status finish_read(read_call *call, slot *s, int result, sp_error *err
 	return again ? queue_read(call, s, err) : SP_OK;
 }
 
+/* A read that has completed; NULL: none has. */
+static slot *next_completed(ring *r)
+{
+	struct io_uring_cqe *entry;
+	slot *s;
+
+	if (r->threads != NULL)
+		return (slot *)sp_read_threads_take(r->threads, &r->done);
+	if (io_uring_peek_cqe(&r->uring, &entry) != 0)
+		return NULL;
+	s = io_uring_cqe_get_data(entry);
+	s->task.result = entry->res;
+	io_uring_cqe_seen(&r->uring, entry);
+	return s;
+}
+
 /* Handles completions, of this call and of abandoned reads. */
 static sp_status reap(read_call *call, sp_error *err)
 {
-	struct io_uring_cqe *entry;
+	slot *s;
 
-	while (io_uring_peek_cqe(&call->ring->uring, &entry) == 0) {
-		slot *s = io_uring_cqe_get_data(entry);
-		int result = entry->res;
-
-		io_uring_cqe_seen(&call->ring->uring, entry);
+	while ((s = next_completed(call->ring)) != NULL) {
+		sp_sst_run_release(s->run);
+		s->run = NULL;
 		s->is_busy = false;
 		call->ring->busy--;
 		if (s->is_abandoned)
 			continue;
 		call->busy--;
-		SP_TRY(finish_read(call, s, result, err));
+		SP_TRY(finish_read(call, s, s->task.result, err));
 	}
 	return SP_OK;
 }
@@ -326,9 +384,12 @@ static void withdraw(struct io_uring *uring)
 
 static void abandon(ring *r)
 {
-	withdraw(&r->uring);
-	for (size_t s = 0; s < SP_READ_RING_BLOCKS; s++)
+	if (r->threads == NULL)
+		withdraw(&r->uring);
+	for (size_t s = 0; s < SP_READ_RING_BLOCKS; s++) {
 		r->slots[s].is_abandoned = r->slots[s].is_busy;
+		atomic_store(&r->slots[s].task.cancelled, r->slots[s].is_busy);
+	}
 }
 
 static sp_status run(read_call *call, int64_t deadline_ns, sp_error *err)
@@ -386,11 +447,12 @@ void sp_read_rings_destroy(sp_read_rings *rings)
 
 	if (rings == NULL)
 		return;
+	sp_read_threads_destroy(rings->threads);
 	for (size_t r = 0; r < rings->count; r++) {
-		if (is_owner(rings))
+		if (is_owner(rings) && rings->threads == NULL)
 			drain(&rings->rings[r], deadline_ns);
 		/* The disk may still answer: leak the memory it would write to. */
-		if (rings->rings[r].busy == 0)
+		if (rings->rings[r].busy == 0 || rings->threads != NULL)
 			close_ring(&rings->rings[r]);
 	}
 	pthread_cond_destroy(&rings->freed);

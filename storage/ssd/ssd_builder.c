@@ -28,8 +28,7 @@ typedef struct entry {
 
 struct sp_ssd_builder {
 	sp_ssd_store *store;
-	sp_ssd_table table; /* points to the two texts below */
-	char *name, *which;
+	sp_ssd_table table; /* a copy */
 	sp_ssd_place place;
 	sp_ssd_folder folder;
 	sp_rocks_writer *writer;
@@ -44,11 +43,6 @@ struct sp_ssd_builder {
 	entry *entries;
 	const char **sorted;
 };
-
-static sp_status no_memory(const sp_ssd_builder *builder, sp_error *err)
-{
-	return sp_no_memory(err, "sorting rows of table '%s'", builder->table.name);
-}
 
 size_t sp_ssd_builder_room(const sp_ssd_store *store)
 {
@@ -66,45 +60,31 @@ static sp_status allocate_chunk(sp_ssd_builder *builder, sp_error *err)
 	builder->capacity = sp_ssd_builder_room(builder->store) /
 				    (builder->record_size + sizeof(entry) + sizeof(char *)) +
 			    1;
-	if (!sp_size_mul(&size, builder->capacity, builder->record_size))
-		return no_memory(builder, err);
+	SP_NEED_MEMORY(sp_size_mul(&size, builder->capacity, builder->record_size), err,
+		       "sorting rows of table '%s'", builder->table.name);
 	builder->records = sp_alloc(size);
 	builder->entries = sp_alloc(builder->capacity * sizeof(*builder->entries));
 	builder->sorted = sp_alloc(builder->capacity * sizeof(*builder->sorted));
-	if (builder->records == NULL || builder->entries == NULL || builder->sorted == NULL)
-		return no_memory(builder, err);
+	SP_NEED_MEMORY(builder->records != NULL && builder->entries != NULL &&
+			       builder->sorted != NULL,
+		       err, "sorting rows of table '%s'", builder->table.name);
 	return SP_OK;
 }
 
 static sp_status start_writing(sp_ssd_builder *builder, sp_error *err)
 {
-	char *rows;
+	sp_ssd_path rows;
 	sp_status status;
 
 	SP_TRY(sp_ssd_folder_begin(&builder->folder, builder->store->path, builder->place.name,
 				   err));
 	rows = sp_ssd_folder_file(&builder->folder, "rows");
-	if (rows == NULL)
-		return no_memory(builder, err);
 	/* One at a time: the first call sets up global state of RocksDB. */
 	pthread_mutex_lock(&builder->store->lock);
-	status = sp_rocks_writer_create(&builder->writer, rows,
+	status = sp_rocks_writer_create(&builder->writer, rows.text,
 					builder->record_size - sizeof(int64_t), err);
 	pthread_mutex_unlock(&builder->store->lock);
-	sp_free(rows);
 	return status;
-}
-
-static sp_status copy_table(sp_ssd_builder *builder, const sp_ssd_table *table, sp_error *err)
-{
-	builder->name = sp_alloc_text(table->name);
-	builder->which = table->which != NULL ? sp_alloc_text(table->which) : NULL;
-	if (builder->name == NULL || (table->which != NULL && builder->which == NULL))
-		return sp_no_memory(err, "table '%s'", table->name);
-	builder->table = *table;
-	builder->table.name = builder->name;
-	builder->table.which = builder->which;
-	return SP_OK;
 }
 
 static sp_status fill(sp_ssd_builder *builder, size_t expected_rows, sp_error *err)
@@ -131,7 +111,7 @@ sp_status sp_ssd_builder_create(sp_ssd_builder **out, sp_ssd_store *store,
 	SP_NEED_MEMORY(builder, err, "table '%s'", table->name);
 	builder->store = sp_ssd_store_retain(store);
 	builder->folder.lock = -1;
-	status = copy_table(builder, table, err);
+	status = sp_ssd__table_copy(&builder->table, table, err);
 	if (status == SP_OK)
 		status = fill(builder, expected_rows, err);
 	if (status != SP_OK) {
@@ -162,8 +142,7 @@ void sp_ssd_builder_destroy(sp_ssd_builder *builder)
 	free_chunk(builder);
 	sp_ssd__place_fini(&builder->place);
 	sp_ssd_store_release(builder->store);
-	sp_free(builder->name);
-	sp_free(builder->which);
+	sp_ssd__table_fini(&builder->table);
 	sp_free(builder);
 }
 
@@ -242,55 +221,36 @@ static sp_status fit_cache(sp_ssd_builder *builder, const sp_sst_run *run, const
 
 static sp_status save_hot_rows(sp_ssd_builder *builder, const sp_sst_run *run, sp_error *err)
 {
-	char *path = sp_ssd_folder_file(&builder->folder, "hot");
-	sp_status status;
+	const sp_ssd_path path = sp_ssd_folder_file(&builder->folder, "hot");
 
-	if (path == NULL)
-		return no_memory(builder, err);
-	status = sp_hot_rows_save(builder->cache, path, err);
-	if (status == SP_OK && sp_sst_run_row_count(run) != builder->expected_rows)
-		status = fit_cache(builder, run, path, err);
-	sp_free(path);
-	return status;
+	SP_TRY(sp_hot_rows_save(builder->cache, path.text, err));
+	if (sp_sst_run_row_count(run) == builder->expected_rows)
+		return SP_OK;
+	return fit_cache(builder, run, path.text, err);
 }
 
 /* Reads all rows back, to check them and to build the filter. */
 static sp_status scan_rows(const sp_ssd_builder *builder, size_t rows, sp_sst_run **out,
 			   sp_error *err)
 {
-	char *folder = sp_ssd_folder_file(&builder->folder, "rows");
+	const sp_ssd_path folder = sp_ssd_folder_file(&builder->folder, "rows");
 	sp_rocks_files files;
 	sp_status status;
 
-	if (folder == NULL)
-		return no_memory(builder, err);
-	status = sp_rocks_files_find(&files, folder, err);
-	sp_free(folder);
-	SP_TRY(status);
+	SP_TRY(sp_rocks_files_find(&files, folder.text, err));
 	status = sp_sst_run_scan(out, (const char *const *)files.paths, files.count,
 				 builder->record_size - sizeof(int64_t), rows, err);
 	sp_rocks_files_fini(&files);
 	return status;
 }
 
-static sp_status save_filter(const sp_ssd_builder *builder, const sp_sst_run *run, sp_error *err)
-{
-	char *path = sp_ssd_folder_file(&builder->folder, "filter");
-	sp_status status;
-
-	if (path == NULL)
-		return no_memory(builder, err);
-	status = sp_sst_run_save_filter(run, path, err);
-	sp_free(path);
-	return status;
-}
-
 /* Completes the folder, renames it and opens it. */
 static sp_status publish(sp_ssd_builder *builder, sp_sst_run *run, sp_tier **out, sp_error *err)
 {
+	const sp_ssd_path filter = sp_ssd_folder_file(&builder->folder, "filter");
 	sp_ssd_store *store = builder->store;
 
-	SP_TRY(save_filter(builder, run, err));
+	SP_TRY(sp_sst_run_save_filter(run, filter.text, err));
 	sp_row_cache_finish_seeding(builder->cache, builder->total_freq);
 	SP_TRY(save_hot_rows(builder, run, err));
 	SP_TRY(sp_ssd_folder_publish(&builder->folder, store->path, builder->place.name,

@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -19,17 +20,14 @@ enum {
 	PIECE = 4096, /* rows between two pauses */
 	NAP_MS = 5,
 	NS_PER_MS = 1000000,
-	DIGIT_BITS = 8,
-	DIGITS = 1 << DIGIT_BITS,
-	PASSES = 64 / DIGIT_BITS,
 
 	ROW_OVERHEAD = 32,    /* upper bound of the disk bytes per row besides its own */
 	SPARE_DISK = 16 << 20 /* bytes of the disk that must stay free */
 };
 
-/* The keys of the layer in RocksDB's order, and memory for sorting. */
+/* The keys of the layer. */
 typedef struct key_list {
-	uint64_t *keys, *spare;
+	uint64_t *keys;
 	size_t count;
 } key_list;
 
@@ -63,29 +61,19 @@ static sp_status pause_between_pieces(const sp_tier_fold *how, int64_t start_ns,
 
 /* ---- keys ---- */
 
-/* One pass of a radix sort; skipped if all keys have the same digit. */
-static void sort_by(key_list *list, unsigned shift)
+static int compare_keys(const void *left, const void *right)
 {
-	size_t starts[DIGITS + 1] = {0};
-	uint64_t *sorted = list->spare;
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
 
-	for (size_t i = 0; i < list->count; i++)
-		starts[(list->keys[i] >> shift) % DIGITS + 1]++;
-	if (starts[(list->keys[0] >> shift) % DIGITS + 1] == list->count)
-		return;
-	for (size_t d = 1; d < DIGITS; d++)
-		starts[d] += starts[d - 1];
-	for (size_t i = 0; i < list->count; i++)
-		sorted[starts[(list->keys[i] >> shift) % DIGITS]++] = list->keys[i];
-	list->spare = list->keys;
-	list->keys = sorted;
+	return (a > b) - (a < b);
 }
 
+/* Lists the keys in RocksDB's order. */
 static sp_status list_keys(key_list *list, const sp_tier_fold *how, sp_error *err)
 {
 	size_t slots = sp_rows_get_shape(how->over)->placement.slot_count;
 	sp_stored_row row;
-	int64_t key;
+	int64_t key, start;
 
 	for (size_t s = 0; s < slots; s++) {
 		if (s % PIECE == 0)
@@ -93,13 +81,9 @@ static sp_status list_keys(key_list *list, const sp_tier_fold *how, sp_error *er
 		if (sp_rows_at(how->over, s, &key, &row))
 			list->keys[list->count++] = (uint64_t)key;
 	}
-	for (unsigned pass = 0; list->count != 0 && pass < PASSES; pass++) {
-		int64_t start = sp_clock_now_ns();
-
-		sort_by(list, pass * DIGIT_BITS);
-		SP_TRY(pause_between_pieces(how, start, 0, err));
-	}
-	return SP_OK;
+	start = sp_clock_now_ns();
+	qsort(list->keys, list->count, sizeof(*list->keys), compare_keys);
+	return pause_between_pieces(how, start, 0, err);
 }
 
 /* ---- the run ---- */
@@ -182,17 +166,12 @@ static sp_status write_over(sp_sst_run **over, const sp_ssd_folder *folder,
 			    const sp_ssd_table *table, const sp_tier_fold *how,
 			    const key_list *list, sp_error *err)
 {
-	char *path = sp_ssd_folder_file(folder, "over.sst");
-	sp_status status;
+	const sp_ssd_path file = sp_ssd_folder_file(folder, "over.sst");
+	const char *path = file.text;
 
-	SP_NEED_MEMORY(path, err, "folding rows");
-	status = write_run(path, table, how, list, err);
-	if (status == SP_OK)
-		status = sp_sst_run_scan(over, (const char *const *)&path, 1,
-					 sp_row_format_size(table->format, table->dim), list->count,
-					 err);
-	sp_free(path);
-	return status;
+	SP_TRY(write_run(path, table, how, list, err));
+	return sp_sst_run_scan(over, &path, 1, sp_row_format_size(table->format, table->dim),
+			       list->count, err);
 }
 
 static sp_status make_over(sp_sst_run **over, const sp_ssd_store *store, const sp_ssd_place *place,
@@ -212,25 +191,24 @@ static sp_status fold(sp_sst_run **over, const sp_ssd_store *store, const sp_ssd
 		      const sp_ssd_table *table, const sp_tier_fold *how, sp_error *err)
 {
 	size_t count = sp_rows_get_shape(how->over)->row_count;
-	uint64_t *keys = sp_alloc_zero(count + 1, sizeof(*keys));
-	uint64_t *spare = sp_alloc_zero(count + 1, sizeof(*spare));
-	key_list list = {.keys = keys, .spare = spare};
+	key_list list = {.keys = sp_alloc_zero(count + 1, sizeof(*list.keys))};
 	sp_status status;
 
-	if (keys == NULL || spare == NULL)
-		status = sp_no_memory(err, "sorting %zu keys", count);
-	else
-		status = list_keys(&list, how, err);
+	SP_NEED_MEMORY(list.keys, err, "sorting %zu keys", count);
+	status = list_keys(&list, how, err);
 	if (status == SP_OK && list.count != 0)
 		status = make_over(over, store, place, table, how, &list, err);
-	sp_free(keys);
-	sp_free(spare);
+	sp_free(list.keys);
 	return status;
 }
 
 size_t sp_ssd__fold_cost(const sp_ssd_table *table, const sp_rows *over)
 {
-	enum { KEY = 2 * sizeof(uint64_t), FILTER = 16, WRITING = 8 << 20 };
+	enum {
+		KEY = 2 * sizeof(uint64_t), /* qsort() copies them */
+		FILTER = 16,
+		WRITING = 8 << 20
+	};
 	size_t rows = sp_rows_get_shape(over)->row_count, bytes;
 
 	if (!sp_size_mul(&bytes, rows, KEY + FILTER) ||

@@ -26,79 +26,55 @@ enum {
 	MAX_OPEN_FOLDERS = 8,
 };
 
-static sp_status system_error(sp_error *err, const char *what, const char *path)
+/* "<a>/<b><c>"; empty, so that it cannot be opened, if it does not fit, as our names do. */
+static sp_ssd_path join(const char *a, const char *b, const char *c)
 {
-	int number = errno;
-	char reason[128];
+	sp_ssd_path path;
 
-	return sp_error_set(err, SP_IO, "cannot %s %s: %s", what, path,
-			    strerror_r(number, reason, sizeof(reason)));
-}
-
-/* "<a>/<b><c>", for sp_free(). */
-static char *join(const char *a, const char *b, const char *c)
-{
-	size_t size = strlen(a) + strlen(b) + strlen(c) + 2;
-	char *text = sp_alloc(size);
-
-	if (text != NULL)
-		snprintf(text, size, "%s/%s%s", a, b, c);
-	return text;
-}
-
-static sp_status no_memory(sp_error *err)
-{
-	return sp_no_memory(err, "a path");
+	if (snprintf(path.text, sizeof(path.text), "%s/%s%s", a, b, c) >= SP_SSD_PATH)
+		path.text[0] = '\0';
+	return path;
 }
 
 /* ---- locks ---- */
 
 static sp_status lock_root(int *out, const char *root, sp_error *err)
 {
-	char *path = join(root, "sp-ssd.lock", "");
+	const sp_ssd_path path = join(root, "sp-ssd.lock", "");
 	const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
 	sp_status status = SP_OK;
 	int tries = 0;
 
-	if (path == NULL)
-		return no_memory(err);
-	*out = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	*out = open(path.text, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (*out < 0)
-		status = system_error(err, "open", path);
+		return sp_file_failed(err, SP_IO, "open", path.text);
 	while (status == SP_OK && flock(*out, LOCK_EX | LOCK_NB) != 0) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
-			status = system_error(err, "lock", path);
+			status = sp_file_failed(err, SP_IO, "lock", path.text);
 		else if (++tries == LOCK_TRIES)
 			status = sp_error_set(err, SP_BUSY, "%s has been locked for ten seconds",
-					      path);
+					      path.text);
 		else
 			nanosleep(&pause, NULL);
 	}
-	if (status != SP_OK && *out >= 0)
+	if (status != SP_OK)
 		close(*out);
-	sp_free(path);
 	return status;
 }
 
 /* Opens and locks the folder's in_use; SP_BUSY while another process holds it. */
 static sp_status lock_folder(int *out, const char *path, int flags, int how, sp_error *err)
 {
-	char *file = join(path, "in_use", "");
-	sp_status status = SP_OK;
+	const sp_ssd_path file = join(path, "in_use", "");
 
-	if (file == NULL)
-		return no_memory(err);
-	*out = open(file, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0644);
+	*out = open(file.text, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0644);
 	if (*out < 0)
-		status = system_error(err, "open", file);
-	else if (flock(*out, how | LOCK_NB) != 0)
-		status = sp_error_set(err, SP_BUSY, "%s is locked", file);
-	if (status != SP_OK && *out >= 0)
-		close(*out);
-	if (status != SP_OK)
-		*out = -1;
-	sp_free(file);
-	return status;
+		return sp_file_failed(err, SP_IO, "open", file.text);
+	if (flock(*out, how | LOCK_NB) == 0)
+		return SP_OK;
+	close(*out);
+	*out = -1;
+	return sp_error_set(err, SP_BUSY, "%s is locked", file.text);
 }
 
 /* ---- deleting ---- */
@@ -117,40 +93,34 @@ static void delete_folder(const char *path)
 	nftw(path, delete_entry, MAX_OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/*
- * Under the root's lock: renames a folder that is to be deleted; *out: its new path, NULL on
- * failure.
- */
-static void hide(char **out, const char *root, const char *path, const char *name)
+/* Under the root's lock: renames a folder that is to be deleted; false: it could not. */
+static bool hide(sp_ssd_path *out, const char *root, const char *path, const char *name)
 {
-	char *hidden = join(root, name, REMOVED "XXXXXX");
-
+	*out = join(root, name, REMOVED "XXXXXX");
 	/* mkdtemp() finds a new name; rename() may replace an empty folder. */
-	if (hidden != NULL && (mkdtemp(hidden) == NULL || rename(path, hidden) != 0)) {
-		sp_log(SP_LOG_WARNING, "cannot rename %s", path);
-		sp_free(hidden);
-		hidden = NULL;
-	}
-	*out = hidden;
+	if (mkdtemp(out->text) != NULL && rename(path, out->text) == 0)
+		return true;
+	sp_log(SP_LOG_WARNING, "cannot rename %s", path);
+	return false;
 }
 
 void sp_ssd_folder_discard(sp_ssd_folder *folder, const char *root)
 {
-	const char *name = folder->path != NULL ? strrchr(folder->path, '/') + 1 : NULL;
-	char *hidden = NULL;
+	const char *path = folder->path.text, *name = strrchr(path, '/');
+	sp_ssd_path hidden;
+	bool is_hidden;
 	int lock;
 
 	if (name == NULL)
 		return;
 	if (strstr(name, BUILDING) == NULL && lock_root(&lock, root, NULL) == SP_OK) {
-		hide(&hidden, root, folder->path, name);
+		is_hidden = hide(&hidden, root, path, name + 1);
 		close(lock);
-		if (hidden != NULL)
-			delete_folder(hidden);
+		if (is_hidden)
+			delete_folder(hidden.text);
 	} else {
-		delete_folder(folder->path);
+		delete_folder(path);
 	}
-	sp_free(hidden);
 	sp_ssd_folder_close(folder);
 }
 
@@ -158,8 +128,10 @@ void sp_ssd_folder_discard(sp_ssd_folder *folder, const char *root)
 
 sp_status sp_ssd_root_prepare(const char *root, sp_error *err)
 {
+	if (strlen(root) >= SP_SSD_ROOT)
+		return sp_error_set(err, SP_INVALID, "the path %.100s... is too long", root);
 	if (mkdir(root, 0755) != 0 && errno != EEXIST)
-		return system_error(err, "make", root);
+		return sp_file_failed(err, SP_IO, "make", root);
 	if (!sp_file_is_directory(root))
 		return sp_error_set(err, SP_INVALID, "%s is not a folder", root);
 	return SP_OK;
@@ -182,44 +154,41 @@ static bool is_garbage(const char *name, const char *family, const char *current
 }
 
 /*
- * Under the root's lock: renames an entry that nobody uses, so that nobody can begin to use it.
- * Returns its new path, or NULL.
+ * Under the root's lock: renames an entry that nobody uses, so that nobody can begin to use it;
+ * *out: its new path.
  */
-static char *claim(const char *root, const char *name)
+static bool claim(sp_ssd_path *out, const char *root, const char *name)
 {
-	char *path = join(root, name, ""), *hidden = NULL;
+	const sp_ssd_path path = join(root, name, "");
+	bool claimed = true;
 	int lock;
 
-	if (path == NULL)
-		return NULL;
 	/* O_CREAT: a killed process may have left a folder without this file. */
-	if (lock_folder(&lock, path, O_CREAT, LOCK_EX, NULL) == SP_OK) {
-		if (strstr(name, REMOVED) != NULL)
-			hidden = sp_alloc_text(path);
-		else
-			hide(&hidden, root, path, name);
-		close(lock);
-	}
-	sp_free(path);
-	return hidden;
+	if (lock_folder(&lock, path.text, O_CREAT, LOCK_EX, NULL) != SP_OK)
+		return false;
+	if (strstr(name, REMOVED) != NULL)
+		*out = path;
+	else
+		claimed = hide(out, root, path.text, name);
+	close(lock);
+	return claimed;
 }
 
 static sp_status delete_next(DIR *entries, const char *root, const char *family,
 			     const char *current, bool *more, sp_error *err)
 {
 	const struct dirent *entry;
-	char *victim = NULL;
+	sp_ssd_path victim;
 	int lock;
 
+	*more = false;
 	SP_TRY(lock_root(&lock, root, err));
-	while (victim == NULL && (entry = readdir(entries)) != NULL)
-		if (is_garbage(entry->d_name, family, current))
-			victim = claim(root, entry->d_name);
+	while (!*more && (entry = readdir(entries)) != NULL)
+		*more = is_garbage(entry->d_name, family, current) &&
+			claim(&victim, root, entry->d_name);
 	close(lock);
-	*more = victim != NULL;
-	if (victim != NULL)
-		delete_folder(victim);
-	sp_free(victim);
+	if (*more)
+		delete_folder(victim.text);
 	return SP_OK;
 }
 
@@ -231,7 +200,7 @@ sp_status sp_ssd_root_clean(const char *root, const char *family, const char *cu
 	bool more = true;
 
 	if (entries == NULL)
-		return system_error(err, "read", root);
+		return sp_file_failed(err, SP_IO, "read", root);
 	while (status == SP_OK && more)
 		status = delete_next(entries, root, family, current, &more, err);
 	closedir(entries);
@@ -242,14 +211,14 @@ sp_status sp_ssd_root_clean(const char *root, const char *family, const char *cu
 
 static bool label_is(const char *path, const char *label)
 {
-	char *file = join(path, "label", ""), *text = NULL;
+	const sp_ssd_path file = join(path, "label", "");
+	char *text = NULL;
 	size_t size = 0;
 	bool same = false;
 
-	if (file != NULL && sp_file_read(&text, &size, file, MAX_LABEL, NULL) == SP_OK)
+	if (sp_file_read(&text, &size, file.text, MAX_LABEL, NULL) == SP_OK)
 		same = size == strlen(label) && memcmp(text, label, size) == 0;
 	sp_free(text);
-	sp_free(file);
 	return same;
 }
 
@@ -257,24 +226,16 @@ sp_status sp_ssd_folder_open(sp_ssd_folder *out, const char *root, const char *n
 			     const char *label, sp_error *err)
 {
 	sp_ssd_folder folder = {.path = join(root, PREFIX, name), .lock = -1};
+	bool found;
 	int lock;
-	sp_status status;
 
-	if (folder.path == NULL)
-		return no_memory(err);
-	status = lock_root(&lock, root, err);
-	if (status == SP_OK) {
-		sp_status locked = lock_folder(&folder.lock, folder.path, 0, LOCK_SH, err);
-
-		close(lock);
-		if (locked == SP_NO_MEMORY)
-			status = locked;
-		else if (locked != SP_OK || !label_is(folder.path, label))
-			status = sp_error_set(err, SP_NOT_FOUND, "there is no %s", folder.path);
-	}
-	if (status != SP_OK) {
+	SP_TRY(lock_root(&lock, root, err));
+	found = lock_folder(&folder.lock, folder.path.text, 0, LOCK_SH, NULL) == SP_OK;
+	close(lock);
+	if (!found || !label_is(folder.path.text, label)) {
+		sp_error_set(err, SP_NOT_FOUND, "there is no %s", folder.path.text);
 		sp_ssd_folder_close(&folder);
-		return status;
+		return SP_NOT_FOUND;
 	}
 	*out = folder;
 	return SP_OK;
@@ -285,37 +246,29 @@ static sp_status make_folder(sp_ssd_folder *folder, sp_error *err)
 {
 	sp_status status;
 
-	if (mkdtemp(folder->path) == NULL)
-		return system_error(err, "make", folder->path);
-	status = lock_folder(&folder->lock, folder->path, O_CREAT, LOCK_EX, err);
+	if (mkdtemp(folder->path.text) == NULL)
+		return sp_file_failed(err, SP_IO, "make", folder->path.text);
+	status = lock_folder(&folder->lock, folder->path.text, O_CREAT, LOCK_EX, err);
 	if (status != SP_OK)
-		delete_folder(folder->path);
+		delete_folder(folder->path.text);
 	return status;
 }
 
 sp_status sp_ssd_folder_begin(sp_ssd_folder *out, const char *root, const char *name, sp_error *err)
 {
 	sp_ssd_folder folder = {.lock = -1};
-	char *full_name = join("", PREFIX, name);
+	char full_name[128];
 	int lock;
 	sp_status status;
 
-	if (full_name != NULL)
-		folder.path = join(root, full_name + 1, BUILDING "XXXXXX");
-	sp_free(full_name);
-	if (folder.path == NULL)
-		return no_memory(err);
-	status = lock_root(&lock, root, err);
-	if (status == SP_OK) {
-		status = make_folder(&folder, err);
-		close(lock);
-	}
-	if (status != SP_OK) {
-		sp_ssd_folder_close(&folder);
-		return status;
-	}
-	*out = folder;
-	return SP_OK;
+	snprintf(full_name, sizeof(full_name), PREFIX "%s", name);
+	folder.path = join(root, full_name, BUILDING "XXXXXX");
+	SP_TRY(lock_root(&lock, root, err));
+	status = make_folder(&folder, err);
+	close(lock);
+	if (status == SP_OK)
+		*out = folder;
+	return status;
 }
 
 static sp_status sync_path(const char *path, sp_error *err)
@@ -324,7 +277,7 @@ static sp_status sync_path(const char *path, sp_error *err)
 	sp_status status = SP_OK;
 
 	if (fd < 0 || fsync(fd) != 0)
-		status = system_error(err, "make durable", path);
+		status = sp_file_failed(err, SP_IO, "make durable", path);
 	if (fd >= 0)
 		close(fd);
 	return status;
@@ -332,37 +285,29 @@ static sp_status sync_path(const char *path, sp_error *err)
 
 static sp_status write_label(const char *path, const char *label, sp_error *err)
 {
-	char *file = join(path, "label", "");
+	const sp_ssd_path file = join(path, "label", "");
 	size_t size = strlen(label);
 	sp_status status = SP_OK;
-	int fd;
+	int fd = open(file.text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 
-	if (file == NULL)
-		return no_memory(err);
-	fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0 || write(fd, label, size) != (ssize_t)size || fsync(fd) != 0)
-		status = system_error(err, "write", file);
+		status = sp_file_failed(err, SP_IO, "write", file.text);
 	if (fd >= 0)
 		close(fd);
-	sp_free(file);
 	return status;
 }
 
-/* Under the root's lock. */
-static sp_status rename_folder(sp_ssd_folder *folder, char **replaced, const char *root,
-			       const char *final, sp_error *err)
+/* Under the root's lock; *replaced: the new path of the folder of that name, if *is_replaced. */
+static sp_status rename_folder(sp_ssd_folder *folder, sp_ssd_path *replaced, bool *is_replaced,
+			       const char *root, const char *name, sp_error *err)
 {
-	char *path;
+	const sp_ssd_path final = join(root, PREFIX, name);
 
-	if (sp_file_exists(final))
-		hide(replaced, root, final, strrchr(final, '/') + 1);
-	if (rename(folder->path, final) != 0)
-		return system_error(err, "rename", folder->path);
-	path = sp_alloc_text(final);
-	if (path == NULL)
-		return no_memory(err);
-	sp_free(folder->path);
-	folder->path = path;
+	*is_replaced = sp_file_exists(final.text) &&
+		       hide(replaced, root, final.text, strrchr(final.text, '/') + 1);
+	if (rename(folder->path.text, final.text) != 0)
+		return sp_file_failed(err, SP_IO, "rename", folder->path.text);
+	folder->path = final;
 	/* From here on others may use the folder, too. */
 	flock(folder->lock, LOCK_SH | LOCK_NB);
 	return sync_path(root, err);
@@ -371,45 +316,35 @@ static sp_status rename_folder(sp_ssd_folder *folder, char **replaced, const cha
 sp_status sp_ssd_folder_publish(sp_ssd_folder *folder, const char *root, const char *name,
 				const char *label, sp_error *err)
 {
-	char *final, *replaced = NULL;
+	sp_ssd_path replaced;
+	bool is_replaced;
 	sp_status status;
 	int lock;
 
-	SP_TRY(write_label(folder->path, label, err));
-	SP_TRY(sync_path(folder->path, err));
-	final = join(root, PREFIX, name);
-	if (final == NULL)
-		return no_memory(err);
-	status = lock_root(&lock, root, err);
-	if (status == SP_OK) {
-		status = rename_folder(folder, &replaced, root, final, err);
-		close(lock);
-	}
-	if (replaced != NULL)
-		delete_folder(replaced);
-	sp_free(replaced);
-	sp_free(final);
+	SP_TRY(write_label(folder->path.text, label, err));
+	SP_TRY(sync_path(folder->path.text, err));
+	SP_TRY(lock_root(&lock, root, err));
+	status = rename_folder(folder, &replaced, &is_replaced, root, name, err);
+	close(lock);
+	if (is_replaced)
+		delete_folder(replaced.text);
 	return status;
 }
 
 void sp_ssd_folder_distrust(const sp_ssd_folder *folder)
 {
-	char *file = join(folder->path, "label", "");
-
-	if (file == NULL || unlink(file) != 0)
-		sp_log(SP_LOG_WARNING, "cannot delete the label of %s", folder->path);
-	sp_free(file);
+	if (unlink(join(folder->path.text, "label", "").text) != 0)
+		sp_log(SP_LOG_WARNING, "cannot delete the label of %s", folder->path.text);
 }
 
-char *sp_ssd_folder_file(const sp_ssd_folder *folder, const char *name)
+sp_ssd_path sp_ssd_folder_file(const sp_ssd_folder *folder, const char *name)
 {
-	return join(folder->path, name, "");
+	return join(folder->path.text, name, "");
 }
 
 void sp_ssd_folder_close(sp_ssd_folder *folder)
 {
 	if (folder->lock >= 0)
 		close(folder->lock);
-	sp_free(folder->path);
 	*folder = (sp_ssd_folder){.lock = -1};
 }

@@ -24,12 +24,18 @@
  * A lock ends with the process that holds it, in whatever way, so folders of killed processes can
  * be told from those that are in use.
  */
+enum { SP_SSD_PATH = 4096, SP_SSD_ROOT = SP_SSD_PATH - 300 }; /* sizes of paths; the root's */
+
+typedef struct sp_ssd_path {
+	char text[SP_SSD_PATH];
+} sp_ssd_path;
+
 typedef struct sp_ssd_folder {
-	char *path;
-	int lock; /* -1 when closed */
+	sp_ssd_path path; /* empty when closed */
+	int lock;         /* -1 when closed */
 } sp_ssd_folder;
 
-/* Creates the root if it is missing. */
+/* Creates the root if it is missing.  SP_INVALID when its path is too long. */
 SP_MUST_CHECK sp_status sp_ssd_root_prepare(const char *root, sp_error *err);
 
 /*
@@ -57,10 +63,10 @@ SP_MUST_CHECK sp_status sp_ssd_folder_publish(sp_ssd_folder *folder, const char 
 /* Removes the label of a complete folder, so that the next start builds it again. */
 void sp_ssd_folder_distrust(const sp_ssd_folder *folder);
 
-/* The path of a file in the folder, for sp_free(); NULL when out of memory. */
-char *sp_ssd_folder_file(const sp_ssd_folder *folder, const char *name);
+/* The path of a file in the folder. */
+sp_ssd_path sp_ssd_folder_file(const sp_ssd_folder *folder, const char *name);
 
-/* Closing a closed folder, {NULL, -1}, is fine.  discard() also deletes it. */
+/* Closing a closed folder is fine.  discard() also deletes it. */
 void sp_ssd_folder_close(sp_ssd_folder *folder);
 void sp_ssd_folder_discard(sp_ssd_folder *folder, const char *root);
 

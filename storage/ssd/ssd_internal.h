@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "storage/ssd/read_pool.h"
 #include "storage/ssd/read_rings.h"
 #include "storage/ssd/ssd_folder.h"
 #include "storage/ssd/ssd_tier.h"
@@ -18,17 +17,16 @@ struct sp_ssd_store {
 	bool no_rings;
 
 	pthread_mutex_t lock; /* held while readers or a writer are made */
-	sp_read_rings *rings; /* NULL before the first tier, and without io_uring */
-	sp_read_pool *pool;   /* NULL when io_uring is available */
+	sp_read_rings *rings; /* NULL before the first tier */
 };
 
-/* Starts rings or threads, once. */
+/* Makes store->rings, once. */
 SP_MUST_CHECK sp_status sp_ssd__readers_start(sp_ssd_store *store, sp_error *err);
 
-/* As sp_read_rings_run(), after sp_ssd__readers_start(). */
-SP_MUST_CHECK sp_status sp_ssd__readers_run(sp_ssd_store *store, const sp_read_request *requests,
-					    size_t count, sp_read_take *take, int64_t deadline_ns,
-					    size_t *failed, sp_error *err);
+/* A copy that owns its texts.  fini() after a failure, too. */
+SP_MUST_CHECK sp_status sp_ssd__table_copy(sp_ssd_table *out, const sp_ssd_table *from,
+					   sp_error *err);
+void sp_ssd__table_fini(sp_ssd_table *table);
 
 /* The folder of a table: its name, and its label. */
 typedef struct sp_ssd_place {

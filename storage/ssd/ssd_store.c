@@ -67,7 +67,6 @@ void sp_ssd_store_release(sp_ssd_store *store)
 	    atomic_fetch_sub_explicit(&store->references, 1, memory_order_acq_rel) != 1)
 		return;
 	sp_read_rings_destroy(store->rings);
-	sp_read_pool_destroy(store->pool);
 	pthread_mutex_destroy(&store->lock);
 	sp_free(store->path);
 	sp_free(store->model);
@@ -80,15 +79,15 @@ static sp_status start_readers(sp_ssd_store *store, sp_error *err)
 {
 	sp_status status = SP_UNSUPPORTED;
 
-	if (store->rings != NULL || store->pool != NULL)
+	if (store->rings != NULL)
 		return SP_OK;
 	if (!store->no_rings)
-		status = sp_read_rings_create(&store->rings, store->readers, err);
+		status = sp_read_rings_create(&store->rings, store->readers, false, err);
 	if (status != SP_UNSUPPORTED)
 		return status;
 	sp_log(SP_LOG_INFO, "the SSD tier reads with %zu threads, not with io_uring",
 	       store->readers);
-	return sp_read_pool_create(&store->pool, store->readers, err);
+	return sp_read_rings_create(&store->rings, store->readers, true, err);
 }
 
 sp_status sp_ssd__readers_start(sp_ssd_store *store, sp_error *err)
@@ -99,16 +98,6 @@ sp_status sp_ssd__readers_start(sp_ssd_store *store, sp_error *err)
 	status = start_readers(store, err);
 	pthread_mutex_unlock(&store->lock);
 	return status;
-}
-
-sp_status sp_ssd__readers_run(sp_ssd_store *store, const sp_read_request *requests, size_t count,
-			      sp_read_take *take, int64_t deadline_ns, size_t *failed,
-			      sp_error *err)
-{
-	if (store->rings != NULL)
-		return sp_read_rings_run(store->rings, requests, count, take, deadline_ns, failed,
-					 err);
-	return sp_read_pool_run(store->pool, requests, count, take, deadline_ns, failed, err);
 }
 
 size_t sp_ssd_store_cache_bytes(const sp_ssd_store *store)
@@ -126,6 +115,21 @@ void sp_ssd_store_delete_others(const sp_ssd_store *store)
 		 fingerprint(store->version));
 	if (sp_ssd_root_clean(store->path, family, current, &error) != SP_OK)
 		sp_log(SP_LOG_WARNING, "old versions in the SSD tier stay: %s", error.text);
+}
+
+sp_status sp_ssd__table_copy(sp_ssd_table *out, const sp_ssd_table *from, sp_error *err)
+{
+	*out = *from;
+	out->name = sp_alloc_text(from->name);
+	out->which = sp_alloc_text(from->which != NULL ? from->which : "all");
+	SP_NEED_MEMORY(out->name != NULL && out->which != NULL, err, "table '%s'", from->name);
+	return SP_OK;
+}
+
+void sp_ssd__table_fini(sp_ssd_table *table)
+{
+	sp_free((void *)table->name);
+	sp_free((void *)table->which);
 }
 
 sp_status sp_ssd__place_find(sp_ssd_place *out, const sp_ssd_store *store,

@@ -24,18 +24,16 @@ enum {
 typedef struct ssd_tier {
 	sp_tier tier;
 	sp_ssd_store *store;
-	char *name;
-	char *which; /* as in sp_ssd_table */
+	sp_ssd_table table; /* a copy */
 	sp_ssd_folder folder;
 	sp_sst_run *runs[SP_READ_RUNS]; /* folded rows, if any, then the table's own */
 	size_t run_count;
 	sp_row_cache *cache;
 	const sp_row_codec *codec;
-	sp_row_format format;
 	size_t row_size;
 	float *elements; /* [dim] for adopt(); NULL: the tier is not a fold */
 	atomic_bool distrusted;
-	atomic_uint_least64_t asked, found, absent, hot_hits, errors, bytes_read;
+	atomic_uint_least64_t asked, absent, hot_hits, errors, bytes_read;
 } ssd_tier;
 
 /* The misses of one tier.  Each key of its request has one miss, or several adjacent ones. */
@@ -204,8 +202,8 @@ static void distrust(ssd_tier *tier)
 	if (atomic_exchange(&tier->distrusted, true))
 		return;
 	sp_log(SP_LOG_ERROR,
-	       "table '%s', SSD tier: %s is corrupt and is made anew by the next start", tier->name,
-	       tier->folder.path);
+	       "table '%s', SSD tier: %s is corrupt and is made anew by the next start",
+	       tier->table.name, tier->folder.path.text);
 	sp_ssd_folder_distrust(&tier->folder);
 }
 
@@ -217,7 +215,7 @@ static sp_status report(const read_state *state, size_t failed, sp_status status
 	count_up(&tier->errors, 1);
 	if (status == SP_CORRUPT)
 		distrust(tier);
-	return sp_error_prefix(err, status, "table '%s', SSD tier", tier->name);
+	return sp_error_prefix(err, status, "table '%s', SSD tier", tier->table.name);
 }
 
 static sp_status read_missed(read_state *state, const sp_tier_read *reads, int64_t deadline_ns,
@@ -230,20 +228,19 @@ static sp_status read_missed(read_state *state, const sp_tier_read *reads, int64
 		return SP_OK;
 	for (size_t at = 0; at < state->miss_count;)
 		at = group_misses(state, reads, at);
-	status = sp_ssd__readers_run(of(reads[0].tier)->store, state->requests,
-				     state->request_count, take_row, deadline_ns, &failed, err);
+	status = sp_read_rings_run(of(reads[0].tier)->store->rings, state->requests,
+				   state->request_count, take_row, deadline_ns, &failed, err);
 	return status == SP_OK ? SP_OK : report(state, failed, status, err);
 }
 
-static void count_found(const sp_tier_read *reads, size_t count)
+static void count_absent(const sp_tier_read *reads, size_t count)
 {
 	for (size_t r = 0; r < count; r++) {
-		size_t found = 0;
+		size_t absent = 0;
 
 		for (size_t i = 0; i < reads[r].count; i++)
-			found += reads[r].found[i];
-		count_up(&of(reads[r].tier)->found, found);
-		count_up(&of(reads[r].tier)->absent, reads[r].count - found);
+			absent += !reads[r].found[i];
+		count_up(&of(reads[r].tier)->absent, absent);
 	}
 }
 
@@ -260,7 +257,7 @@ static sp_status ssd_read(const sp_tier_read *reads, size_t count, void *scratch
 	lay_out(&state, &s, reads, count);
 	read_caches(&state, reads, count);
 	SP_TRY(read_missed(&state, reads, deadline_ns, err));
-	count_found(reads, count);
+	count_absent(reads, count);
 	return SP_OK;
 }
 
@@ -272,7 +269,6 @@ static void ssd_counters(const sp_tier *tier, sp_tier_counters *out)
 
 	*out = (sp_tier_counters){
 		.asked = atomic_load_explicit(&ssd->asked, memory_order_relaxed),
-		.found = atomic_load_explicit(&ssd->found, memory_order_relaxed),
 		.absent = atomic_load_explicit(&ssd->absent, memory_order_relaxed),
 		.hot_hits = atomic_load_explicit(&ssd->hot_hits, memory_order_relaxed),
 		.errors = atomic_load_explicit(&ssd->errors, memory_order_relaxed),
@@ -290,16 +286,6 @@ static size_t ssd_footprint(const sp_tier *tier)
 	return bytes;
 }
 
-static size_t ssd_disk_footprint(const sp_tier *tier)
-{
-	const ssd_tier *ssd = of(tier);
-	size_t bytes = 0;
-
-	for (size_t r = 0; r < ssd->run_count; r++)
-		bytes += sp_sst_run_disk_footprint(ssd->runs[r]);
-	return bytes;
-}
-
 /* Logs the counters at the end. */
 static void log_counters(const ssd_tier *tier)
 {
@@ -310,7 +296,7 @@ static void log_counters(const ssd_tier *tier)
 		sp_log(SP_LOG_INFO,
 		       "table '%s', SSD tier: %" PRIu64 " keys, %.2f %% of them in memory, %" PRIu64
 		       " bytes read, %" PRIu64 " failures",
-		       tier->name, c.asked, 100.0 * (double)c.hot_hits / (double)c.asked,
+		       tier->table.name, c.asked, 100.0 * (double)c.hot_hits / (double)c.asked,
 		       c.bytes_read, c.errors);
 }
 
@@ -325,21 +311,11 @@ static void ssd_destroy(sp_tier *tier)
 	sp_row_cache_destroy(ssd->cache);
 	sp_ssd_store_release(ssd->store);
 	sp_free(ssd->elements);
-	sp_free(ssd->name);
-	sp_free(ssd->which);
+	sp_ssd__table_fini(&ssd->table);
 	sp_free(ssd);
 }
 
 static const sp_tier_kind ssd_kind;
-
-static sp_status copy_texts(ssd_tier *tier, const sp_ssd_table *table, sp_error *err)
-{
-	tier->name = sp_alloc_text(table->name);
-	tier->which = table->which != NULL ? sp_alloc_text(table->which) : NULL;
-	if (tier->name == NULL || (table->which != NULL && tier->which == NULL))
-		return sp_no_memory(err, "table '%s'", table->name);
-	return SP_OK;
-}
 
 /* A tier without runs and cache. */
 static sp_status create(ssd_tier **out, sp_ssd_store *store, const sp_ssd_table *table,
@@ -355,9 +331,8 @@ static sp_status create(ssd_tier **out, sp_ssd_store *store, const sp_ssd_table 
 	tier->store = sp_ssd_store_retain(store);
 	tier->folder.lock = -1;
 	tier->codec = sp_row_codec_find(table->format);
-	tier->format = table->format;
 	tier->row_size = sp_row_format_size(table->format, table->dim);
-	status = copy_texts(tier, table, err);
+	status = sp_ssd__table_copy(&tier->table, table, err);
 	if (status == SP_OK)
 		status = sp_ssd__readers_start(store, err);
 	if (status != SP_OK) {
@@ -377,17 +352,11 @@ static void add_run(ssd_tier *tier, sp_sst_run *run)
 
 /* ---- folding ---- */
 
-static sp_ssd_table table_of(const ssd_tier *tier)
-{
-	return (sp_ssd_table){tier->name, tier->tier.dim, tier->format, tier->which};
-}
-
 static size_t ssd_fold_cost(const sp_tier *tier, const sp_rows *over)
 {
-	const sp_ssd_table table = table_of(of(tier));
 	size_t index = sp_sst_run_expected_footprint(sp_rows_get_shape(over)->row_count,
 						     of(tier)->row_size);
-	size_t bytes = sp_ssd__fold_cost(&table, over);
+	size_t bytes = sp_ssd__fold_cost(&of(tier)->table, over);
 
 	return bytes < SIZE_MAX - index ? bytes + index : SIZE_MAX;
 }
@@ -405,12 +374,11 @@ static sp_sst_run *base_of(const ssd_tier *tier)
 static sp_status open_folded(sp_tier **out, const ssd_tier *from, sp_sst_run *over,
 			     sp_ssd_folder *base, sp_error *err)
 {
-	const sp_ssd_table table = table_of(from);
 	ssd_tier *tier;
 
-	SP_TRY(create(&tier, from->store, &table, err));
+	SP_TRY(create(&tier, from->store, &from->table, err));
 	tier->cache = sp_row_cache_share(from->cache);
-	tier->elements = sp_alloc(table.dim * sizeof(*tier->elements));
+	tier->elements = sp_alloc(from->table.dim * sizeof(*tier->elements));
 	if (tier->elements == NULL) {
 		ssd_destroy(&tier->tier);
 		return sp_no_memory(err, "folding rows");
@@ -427,17 +395,16 @@ static sp_status open_folded(sp_tier **out, const ssd_tier *from, sp_sst_run *ov
 static sp_status ssd_fold(sp_tier **out, sp_tier *tier, const sp_tier_fold *how, sp_error *err)
 {
 	ssd_tier *from = of(tier);
-	const sp_ssd_table table = table_of(from);
 	sp_ssd_folder base = {.lock = -1};
 	sp_sst_run *over = NULL;
-	sp_status status = sp_ssd__fold(&over, &base, from->store, &table, how, err);
+	sp_status status = sp_ssd__fold(&over, &base, from->store, &from->table, how, err);
 
 	if (status == SP_OK)
 		status = open_folded(out, from, over, &base, err);
 	if (status != SP_OK)
 		sp_sst_run_release(over);
 	sp_ssd_folder_close(&base);
-	return sp_error_prefix(err, status, "table '%s', SSD tier", from->name);
+	return sp_error_prefix(err, status, "table '%s', SSD tier", from->table.name);
 }
 
 static void move_count(atomic_uint_least64_t *to, atomic_uint_least64_t *from)
@@ -449,16 +416,14 @@ static void move_count(atomic_uint_least64_t *to, atomic_uint_least64_t *from)
 static void ssd_adopt(sp_tier *folded, sp_tier *tier, const sp_rows *over)
 {
 	ssd_tier *to = of(folded), *from = of(tier);
-	const sp_ssd_table table = table_of(to);
 	sp_stored_row row;
 	int64_t key;
 
 	for (size_t s = 0; s < sp_rows_get_shape(over)->placement.slot_count; s++)
 		if (sp_rows_at(over, s, &key, &row))
 			sp_row_cache_replace(to->cache, key,
-					     sp_ssd__as_stored(&table, &row, to->elements));
+					     sp_ssd__as_stored(&to->table, &row, to->elements));
 	move_count(&to->asked, &from->asked);
-	move_count(&to->found, &from->found);
 	move_count(&to->absent, &from->absent);
 	move_count(&to->hot_hits, &from->hot_hits);
 	move_count(&to->errors, &from->errors);
@@ -471,53 +436,38 @@ static const sp_tier_kind ssd_kind = {
 	.read = ssd_read,
 	.counters = ssd_counters,
 	.footprint = ssd_footprint,
-	.disk_footprint = ssd_disk_footprint,
 	.fold_cost = ssd_fold_cost,
 	.fold = ssd_fold,
 	.adopt = ssd_adopt,
 	.destroy = ssd_destroy,
 };
 
-static sp_status open_run(ssd_tier *tier, const char *rows, const char *filter, sp_error *err)
+static sp_status open_rows(ssd_tier *tier, const sp_ssd_folder *folder, sp_error *err)
 {
+	const sp_ssd_path rows = sp_ssd_folder_file(folder, "rows");
+	const sp_ssd_path filter = sp_ssd_folder_file(folder, "filter");
 	sp_rocks_files files;
 	sp_sst_run *run;
 	sp_status status;
 
-	SP_NEED_MEMORY(rows != NULL && filter != NULL, err, "a path");
-	SP_TRY(sp_rocks_files_find(&files, rows, err));
+	SP_TRY(sp_rocks_files_find(&files, rows.text, err));
 	status = sp_sst_run_open(&run, (const char *const *)files.paths, files.count,
-				 tier->row_size, filter, err);
+				 tier->row_size, filter.text, err);
 	sp_rocks_files_fini(&files);
 	if (status == SP_OK)
 		add_run(tier, run);
 	return status;
 }
 
-static sp_status open_rows(ssd_tier *tier, const sp_ssd_folder *folder, sp_error *err)
-{
-	char *rows = sp_ssd_folder_file(folder, "rows");
-	char *filter = sp_ssd_folder_file(folder, "filter");
-	sp_status status = open_run(tier, rows, filter, err);
-
-	sp_free(rows);
-	sp_free(filter);
-	return status;
-}
-
 static sp_status load_hot_rows(ssd_tier *tier, const sp_ssd_table *table,
 			       const sp_ssd_folder *folder, sp_error *err)
 {
-	char *path = sp_ssd_folder_file(folder, "hot");
-	sp_status status;
+	const sp_ssd_path path = sp_ssd_folder_file(folder, "hot");
 
-	SP_NEED_MEMORY(path, err, "a path");
-	status = sp_ssd__cache_create(&tier->cache, tier->store, table, tier->tier.row_count,
-				      sp_sst_run_footprint(base_of(tier)), err);
-	if (status == SP_OK)
-		sp_hot_rows_load(tier->cache, path);
-	sp_free(path);
-	return status;
+	SP_TRY(sp_ssd__cache_create(&tier->cache, tier->store, table, tier->tier.row_count,
+				    sp_sst_run_footprint(base_of(tier)), err));
+	sp_hot_rows_load(tier->cache, path.text);
+	return SP_OK;
 }
 
 sp_status sp_ssd__tier_create(sp_tier **out, sp_ssd_store *store, const sp_ssd_table *table,

@@ -1,7 +1,6 @@
 #include "storage/sst/key_filter.h"
 
 #include <endian.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -137,15 +136,13 @@ static bool write_all(const sp_key_filter *filter, FILE *file)
 sp_status sp_key_filter_save(const sp_key_filter *filter, const char *path, sp_error *err)
 {
 	FILE *file = fopen(path, "we");
-	bool good = file != NULL && write_all(filter, file);
-	char reason[128];
+	sp_status status = SP_OK;
 
-	if (!good)
-		sp_error_set(err, SP_IO, "cannot write %s: %s", path,
-			     strerror_r(errno, reason, sizeof(reason)));
+	if (file == NULL || !write_all(filter, file))
+		status = sp_file_failed(err, SP_IO, "write", path);
 	if (file != NULL)
 		fclose(file);
-	return good ? SP_OK : SP_IO;
+	return status;
 }
 
 static sp_status not_whole(sp_error *err)

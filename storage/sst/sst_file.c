@@ -21,7 +21,6 @@ struct sp_sst_file {
 	size_t count, capacity;
 	uint64_t *bounds; /* [count] above every key of the block, or UINT64_MAX */
 	uint32_t *pages;  /* [count + 1] first page of each block; the last block's end */
-	uint32_t stride;  /* pages per block if equal for all; `pages` is then NULL */
 	uint16_t *tails;  /* [count] bytes after the block on its pages: trailer and padding */
 };
 
@@ -138,20 +137,6 @@ static sp_status add_blocks(sp_sst_file *file, const uint8_t *index, size_t size
 	return step == SP_SST_END ? SP_OK : corrupt(err, "its index is malformed");
 }
 
-/* Blocks of one size, the usual case with rows of one size, need no list of pages. */
-static void compact(sp_sst_file *file)
-{
-	uint32_t stride = file->count != 0 ? file->pages[1] : 0;
-
-	(void)resize(file, file->count);
-	for (size_t b = 1; b < file->count; b++)
-		if (file->pages[b + 1] - file->pages[b] != stride)
-			return;
-	sp_free(file->pages);
-	file->pages = NULL;
-	file->stride = stride;
-}
-
 static sp_status read_index(sp_sst_file *out, const sp_file *file, sp_error *err)
 {
 	handle index;
@@ -167,8 +152,7 @@ static sp_status read_index(sp_sst_file *out, const sp_file *file, sp_error *err
 	if (status == SP_OK)
 		status = add_blocks(out, bytes, size, index.offset, err);
 	sp_free(bytes);
-	if (status == SP_OK)
-		compact(out);
+	(void)resize(out, out->count);
 	return status;
 }
 
@@ -239,13 +223,11 @@ size_t sp_sst_file_block_count(const sp_sst_file *file)
 
 sp_sst_place sp_sst_file_block(const sp_sst_file *file, size_t b)
 {
-	uint64_t first = file->pages != NULL ? file->pages[b] : (uint64_t)file->stride * b;
-	uint32_t pages = file->pages != NULL ? file->pages[b + 1] - file->pages[b] : file->stride;
-	uint32_t span = pages * SP_SST_PAGE;
+	uint32_t span = (file->pages[b + 1] - file->pages[b]) * SP_SST_PAGE;
 
 	return (sp_sst_place){
 		.fd = file->fd,
-		.offset = first * SP_SST_PAGE,
+		.offset = (uint64_t)file->pages[b] * SP_SST_PAGE,
 		.span = span,
 		.size = span - file->tails[b],
 	};
@@ -278,8 +260,7 @@ uint64_t sp_sst_file_size(const sp_sst_file *file)
 
 size_t sp_sst_file_footprint(const sp_sst_file *file)
 {
-	size_t entry = sizeof(*file->bounds) + sizeof(*file->tails) +
-		       (file->pages != NULL ? sizeof(*file->pages) : 0);
+	size_t entry = sizeof(*file->bounds) + sizeof(*file->pages) + sizeof(*file->tails);
 
 	return sizeof(*file) + file->capacity * entry;
 }

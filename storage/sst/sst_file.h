@@ -9,7 +9,7 @@
 
 /*
  * An index of the blocks of one of RocksDB's sorted files, for keys as storage/ssd/rocks.h stores
- * them.  It takes 10 bytes of memory per block, or 14 if blocks have different numbers of pages.
+ * them.  It takes 14 bytes of memory per block.
  *
  * A file that is not as this project writes it is SP_CORRUPT (storage/sst/sst_block.h describes a
  * block):

@@ -19,7 +19,7 @@ enum {
 	IS_VALUE = 1,
 	SCAN_PIECE = 1 << 20, /* bytes read at once; at least one block */
 	ENTRY_OVERHEAD = 19,  /* bytes per row in a block besides the row, measured */
-	INDEX_ENTRY = 10,
+	INDEX_ENTRY = 14,
 };
 
 struct sp_sst_run {
@@ -288,15 +288,6 @@ size_t sp_sst_run_footprint(const sp_sst_run *run)
 	for (size_t f = 0; f < run->count; f++)
 		bytes += sp_sst_file_footprint(run->files[f]);
 	return bytes;
-}
-
-size_t sp_sst_run_disk_footprint(const sp_sst_run *run)
-{
-	uint64_t bytes = 0;
-
-	for (size_t f = 0; f < run->count; f++)
-		bytes += sp_sst_file_size(run->files[f]);
-	return (size_t)bytes;
 }
 
 size_t sp_sst_run_expected_footprint(size_t row_count, size_t row_size)

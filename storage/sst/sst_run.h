@@ -54,8 +54,7 @@ SP_MUST_CHECK sp_status sp_sst_run_find(const sp_sst_run *run, const sp_sst_plac
 					sp_error *err);
 
 size_t sp_sst_run_row_count(const sp_sst_run *run);
-size_t sp_sst_run_footprint(const sp_sst_run *run);      /* bytes of memory */
-size_t sp_sst_run_disk_footprint(const sp_sst_run *run); /* bytes of files */
+size_t sp_sst_run_footprint(const sp_sst_run *run); /* bytes of memory */
 
 /* An estimate of sp_sst_run_footprint() for row_count rows, never too low. */
 size_t sp_sst_run_expected_footprint(size_t row_count, size_t row_size);

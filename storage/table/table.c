@@ -19,11 +19,6 @@ const char *sp_table_name(const sp_table *table)
 	return table->rules->name;
 }
 
-sp_table_filter sp_table_filter_kind(const sp_table *table)
-{
-	return table->rules->filter;
-}
-
 size_t sp_table_row_count(const sp_table *table)
 {
 	return table->row_count;
@@ -92,9 +87,10 @@ static sp_status make_defaults(sp_table_rules *rules, const sp_table_options *op
 	if (count == 0)
 		return sp_error_set(err, SP_INVALID, "table '%s' has a default matrix of no rows",
 				    rules->name);
-	if (!sp_size_mul(&size, count, rules->dim) || !sp_size_mul(&size, size, sizeof(float)) ||
-	    !sp_region_resize(&rules->default_rows, size))
-		return sp_no_memory(err, "%zu default rows of table '%s'", count, rules->name);
+	SP_NEED_MEMORY(sp_size_mul(&size, count, rules->dim) &&
+			       sp_size_mul(&size, size, sizeof(float)) &&
+			       sp_region_resize(&rules->default_rows, size),
+		       err, "%zu default rows of table '%s'", count, rules->name);
 	rules->default_row_count = count;
 	rows = rules->default_rows.data;
 	if (copied)
@@ -185,8 +181,7 @@ static size_t count_rows(const sp_table *table)
 	       (table->below != NULL ? table->below->row_count : 0);
 }
 
-/* A table of the same parts, with its own references to them. */
-static sp_status assemble(sp_table **out, const sp_table *parts, sp_error *err)
+sp_status sp_table_share(sp_table **out, const sp_table *parts, sp_error *err)
 {
 	sp_table *table = sp_alloc(sizeof(*table));
 
@@ -216,14 +211,9 @@ sp_status sp_table_create(sp_table **out, const sp_table_options *options, sp_ro
 		status = check_dim(parts.rules, below->dim, err);
 	parts.row_count = count_rows(&parts);
 	if (status == SP_OK)
-		status = assemble(out, &parts, err);
+		status = sp_table_share(out, &parts, err);
 	release_rules(parts.rules);
 	return status;
-}
-
-sp_status sp_table_share(sp_table **out, const sp_table *table, sp_error *err)
-{
-	return assemble(out, table, err);
 }
 
 sp_table_layers sp_table_get_layers(const sp_table *table)
@@ -297,7 +287,7 @@ sp_status sp_table_with_overlay(sp_table **out, const sp_table *table, sp_rows *
 	SP_TRY(check_covers(table, overlay, err));
 	parts.overlay = overlay;
 	parts.row_count = count_rows(&parts);
-	return assemble(out, &parts, err);
+	return sp_table_share(out, &parts, err);
 }
 
 /* Lists the keys of `rows`. */
@@ -334,7 +324,7 @@ sp_status sp_table_fold(sp_table **out, const sp_table *table, sp_rows *base, sp
 	parts.base = base;
 	parts.below = below;
 	parts.row_count = count_rows(&parts);
-	status = assemble(out, &parts, err);
+	status = sp_table_share(out, &parts, err);
 	release_folded(parts.folded);
 	return status;
 }

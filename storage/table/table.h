@@ -37,7 +37,6 @@ typedef enum sp_table_filter {
 
 size_t sp_table_dim(const sp_table *table); /* elements of a row, >= 1 */
 const char *sp_table_name(const sp_table *table);
-sp_table_filter sp_table_filter_kind(const sp_table *table);
 
 /* Keys held.  A key both in memory and in a slower tier counts twice. */
 size_t sp_table_row_count(const sp_table *table);
@@ -101,7 +100,7 @@ typedef struct sp_lookup {
 size_t sp_lookup_scratch(const sp_lookup *lookups, size_t count);
 
 /*
- * Runs lookups in many tables at once: reads of memory overlap across all of them, and each kind of
+ * Runs lookups in many tables at once: reads of memory overlap across all of them, and the
  * slower tier is called once for all keys that memory lacks.
  *
  * deadline_ns is on sp_clock_now_ns()'s clock; 0: none.  It bounds the wait for slower tiers, and

@@ -12,8 +12,9 @@
 /*
  * A slower tier of storage, such as an SSD: it holds the rows of one table that are not in memory.
  *
- * Tiers of many tables may lie in one store: read() is called once per request and kind of tier,
- * with the keys of all tables, and all its reads are in flight together.
+ * Tiers of many tables may lie in one store: read() is called once per request, with
+ * the keys of all tables, and all its reads are in flight together.  So all tiers of a process are
+ * of one kind.
  *
  * An absent key is no failure.  Error texts name table and tier.  read() returns by its deadline,
  * with SP_DEADLINE.
@@ -37,9 +38,8 @@ typedef struct sp_tier_read {
 
 /* Counted since the tier was opened. */
 typedef struct sp_tier_counters {
-	uint64_t asked; /* keys */
-	uint64_t found; /* found and absent count keys of calls that did not fail */
-	uint64_t absent;
+	uint64_t asked;      /* keys */
+	uint64_t absent;     /* of calls that did not fail */
 	uint64_t hot_hits;   /* keys answered from the cache in memory, as found or as absent */
 	uint64_t errors;     /* calls that failed */
 	uint64_t bytes_read; /* from the device or the network */
@@ -70,9 +70,8 @@ typedef struct sp_tier_kind {
 
 	void (*counters)(const sp_tier *tier, sp_tier_counters *out);
 
-	/* Bytes of memory, and of disk. */
+	/* Bytes of memory. */
 	size_t (*footprint)(const sp_tier *tier);
-	size_t (*disk_footprint)(const sp_tier *tier);
 
 	/*
 	 * All three or none.  fold() makes another tier, with the rows of `over` and, for all other

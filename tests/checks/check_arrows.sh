@@ -38,9 +38,9 @@ engine/ops/math: base engine/tensor engine/graph engine/kernels engine/ops/ops.h
 engine/ops/nn: base engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/reduce engine/ops/math engine/ops/nn
 engine/ops/random: base engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/reduce engine/ops/random
 engine/ops/control: base engine/tensor engine/graph engine/ops/ops.h engine/ops/array engine/ops/list engine/ops/control
-engine/ops/string: base engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/string
-engine/ops/parse: base engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/list engine/ops/string engine/ops/parse
-engine/ops/sparse: base storage/table/table.h engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/reduce engine/ops/list engine/ops/parse engine/ops/sparse
+engine/ops/string: base engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/math engine/ops/string
+engine/ops/parse: base engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/ragged engine/ops/string engine/ops/parse
+engine/ops/sparse: base storage/table/table.h engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/reduce engine/ops/sparse
 engine/ops/ragged: base engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/list engine/ops/sparse engine/ops/ragged
 engine/ops/state: base engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/string engine/ops/state
 engine/ops/embedding: base storage/table/table.h engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/reduce engine/ops/nn engine/ops/sparse engine/ops/state engine/ops/embedding
@@ -65,10 +65,14 @@ api: base storage engine model_loader incremental session_group processor api
 api/host: base api/serving_processor.h api/host
 api/host/http: base api/host/json/json_writer.h api/host/http
 api/host/json: base api/host/json
+api/host/infer: base api/serving_processor.h api/host/flags.h api/host/metrics api/host/model api/host/infer
+api/host/messages: base api/serving_processor.h api/host/infer api/host/model/model_config.h api/host/messages
+api/host/grpc: base api/serving_processor.h api/host/flags.h api/host/http api/host/infer api/host/messages api/host/metrics api/host/model api/host/routes api/host/grpc
 api/host/predict: base api/serving_processor.h api/host/json api/host/predict
 api/host/model: base api/serving_processor.h api/host/flags.h api/host/json api/host/metrics/counters.h api/host/model
 api/host/metrics: base api/serving_processor.h api/host/model/versions_report.h api/host/metrics
-api/host/routes: base api/serving_processor.h api/host/flags.h api/host/worker.h api/host/http api/host/json api/host/metrics api/host/model api/host/predict api/host/routes
+api/host/v2: base api/serving_processor.h api/host/json api/host/messages api/host/predict api/host/v2
+api/host/routes: base api/serving_processor.h api/host/flags.h api/host/worker.h api/host/http api/host/infer api/host/json api/host/messages api/host/metrics api/host/model api/host/predict api/host/routes api/host/v2
 tools: base storage engine model_loader incremental processor tools
 '
 

@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text[size] = '\0';
 	if (sp_config_parse(&config, text, &err) == SP_OK)
 		sp_config_fini(&config);
-	sp_config_glance(&config, text);
+	sp_config_read_log_keys(&config, text);
 	sp_config_fini(&config);
 	if (sp_config_override(&merged, text, "{\"model_name\": \"x\"}", &err) == SP_OK)
 		sp_free(merged);

@@ -54,7 +54,7 @@ static sp_status find_nodes(sp_small_graph *g, const char *const names[MAX_ENDS]
 static sp_status take_writes(sp_small_graph *g, const sp_ends *ends)
 {
 	uint32_t fed[MAX_ENDS], fetched[MAX_ENDS];
-	sp_request_ends nodes = {.fed = fed, .fetched = fetched};
+	sp_request_boundary nodes = {.fed = fed, .fetched = fetched};
 
 	SP_TRY(find_nodes(g, ends->feeds, fed, &nodes.fed_count));
 	if (!ends->looks_at_counts) {

@@ -156,10 +156,9 @@ static void bodies_that_do_not_fit_are_refused(void **state)
 	       "{\"outputs\":{\"id\":1,\"text_bytes\":[{\"b64\":\"YQ==\"}]}}"},
 	      {"POST", "/v1/models/half:predict", "{\"signature_name\":\"echo\",\"instances\":[]}",
 	       400, "No values in 'instances'"},
-	      {"POST", "/v1/models/half:classify", "{\"examples\":[{\"x\":1}]}", 501,
-	       ":classify is not supported"},
-	      {"POST", "/v1/models/half/versions/77:regress", "{}", 501,
-	       ":regress is not supported"},
+	      {"POST", "/v1/models/half:classify", "{\"examples\":[{\"x\":1}]}", 400,
+	       "Expected classification signature method_name to be tensorflow/serving/classify"},
+	      {"POST", "/v1/models/half/versions/77:regress", "{}", 400, "'examples' is expected"},
 	      {"POST", "/v1/models/none:regress", "{}", 404, "Servable not found"});
 }
 
@@ -246,9 +245,12 @@ static void encodings_and_origins_are_looked_at(void **state)
 		const char *text;
 		int status;
 	} cases[] = {
-		{"POST /v1/models/half:predict HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\n"
+		{"POST /v1/models/half:predict HTTP/1.1\r\nHost: a\r\nContent-Encoding: br\r\n"
 		 "Content-Length: 2\r\n\r\n{}",
 		 415},
+		{"POST /v1/models/half:predict HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\n"
+		 "Content-Length: 2\r\n\r\n{}",
+		 400},
 		{"OPTIONS /v1/models/half:predict HTTP/1.1\r\nHost: a\r\n"
 		 "Origin: https://example.org\r\n\r\n",
 		 200},

@@ -145,7 +145,7 @@ static void predictions_are_counted(void **state)
 			 400);
 	assert_int_equal(call("POST", "/v1/models/rows/versions/7:predict", "{}"), 404);
 	assert_int_equal(call("POST", "/v1/models/else:predict", "{}"), 404);
-	assert_int_equal(call("POST", "/v1/models/rows:classify", "{}"), 501);
+	assert_int_equal(call("POST", "/v1/models/rows:classify", "{}"), 400);
 	assert_int_equal(call("GET", "/v1/models/rows", NULL), 200);
 	scrape();
 	expect(TF "request_count" M ",status=\"OK\"}", 3);
@@ -160,7 +160,7 @@ static void predictions_are_counted(void **state)
 	expect(P "http_requests_total{route=\"predict\",code=\"200\"}", 3);
 	expect(P "http_requests_total{route=\"predict\",code=\"400\"}", 2);
 	expect(P "http_requests_total{route=\"other\",code=\"404\"}", 1);
-	expect(P "http_requests_total{route=\"examples\",code=\"501\"}", 1);
+	expect(P "http_requests_total{route=\"examples\",code=\"400\"}", 1);
 	expect(P "http_requests_total{route=\"status\",code=\"200\"}", 1);
 	expect(P "http_requests_total{route=\"metrics\",code=\"200\"}", 1);
 	assert_true(value_of("process_resident_memory_bytes") > 1e6);

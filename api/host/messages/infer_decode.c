@@ -139,9 +139,11 @@ static sp_status decode_texts(serving_processor_tensor *tensor, sp_bytes raw, sp
 	return SP_OK;
 }
 
-static sp_status decode_raw(serving_processor_tensor *tensor, sp_bytes raw, size_t bytes,
-			    sp_arena *arena, sp_error *err)
+sp_status sp_infer_raw_decode(serving_processor_tensor *tensor, sp_bytes raw, sp_arena *arena,
+			      sp_error *err)
 {
+	size_t bytes = tensor->count * sp_tensor_message_element_size(tensor->dtype);
+
 	if (tensor->dtype == SERVING_PROCESSOR_STRING)
 		return decode_texts(tensor, raw, arena, err);
 	if (raw.size != bytes)
@@ -318,7 +320,7 @@ static sp_status decode_tensor(serving_processor_tensor *tensor, const tensor_sc
 	if (scan->has_contents)
 		return sp_error_set(err, SP_INVALID,
 				    "contents must not be given with raw_input_contents");
-	return decode_raw(tensor, *raw, bytes, arena, err);
+	return sp_infer_raw_decode(tensor, *raw, arena, err);
 }
 
 /* ------------------------------------------------------------------- request */
@@ -409,20 +411,6 @@ static sp_status take_output(sp_message_inputs *out, sp_bytes message, sp_error 
 	return SP_OK;
 }
 
-static sp_status check_complete(const sp_message_inputs *out, sp_error *err)
-{
-	const serving_processor_signature *signature = out->signature;
-
-	for (size_t i = 0; i < signature->input_count; i++)
-		if (out->tensors[i].dtype == 0)
-			return sp_error_set(err, SP_INVALID,
-					    "expected %zu inputs but got %zu inputs: required "
-					    "input '%s' is missing",
-					    signature->input_count, out->given,
-					    signature->inputs[i]->alias);
-	return SP_OK;
-}
-
 sp_status sp_infer_message_decode(sp_message_inputs *out,
 				  const serving_processor_signature *signature, sp_bytes message,
 				  sp_message_memory *memory, sp_error *err)
@@ -448,5 +436,5 @@ sp_status sp_infer_message_decode(sp_message_inputs *out,
 		else if (field.number == SP_INFER_OUTPUTS)
 			SP_TRY(take_output(out, field.bytes, err));
 	}
-	return check_complete(out, err);
+	return sp_message_inputs_check(out, err);
 }

@@ -50,8 +50,7 @@ static unsigned char *put_output(unsigned char *at, const serving_processor_tens
 	return at;
 }
 
-/* Bytes of the values in raw_output_contents; false if a string is too long for its length. */
-static bool raw_size(const serving_processor_tensor *tensor, size_t *size)
+bool sp_infer_raw_size(const serving_processor_tensor *tensor, size_t *size)
 {
 	const serving_processor_bytes *texts = tensor->data;
 
@@ -67,16 +66,14 @@ static bool raw_size(const serving_processor_tensor *tensor, size_t *size)
 	return true;
 }
 
-static unsigned char *put_raw(unsigned char *at, const serving_processor_tensor *tensor)
+unsigned char *sp_infer_raw_put(unsigned char *at, const serving_processor_tensor *tensor)
 {
 	const serving_processor_bytes *texts = tensor->data;
-	size_t size = 0;
 
-	if (!raw_size(tensor, &size))
-		return at;
-	at = sp_wire_put_header(at, SP_INFERRED_RAW_OUTPUTS, size);
 	if (tensor->dtype != SERVING_PROCESSOR_STRING)
-		return sp_wire_put_bytes(at, tensor->data, size);
+		return sp_wire_put_bytes(at, tensor->data,
+					 tensor->count *
+						 sp_tensor_message_element_size(tensor->dtype));
 	for (size_t i = 0; i < tensor->count; i++) {
 		uint32_t length = (uint32_t)texts[i].size;
 
@@ -84,6 +81,14 @@ static unsigned char *put_raw(unsigned char *at, const serving_processor_tensor 
 		at = sp_wire_put_bytes(at, texts[i].data, texts[i].size);
 	}
 	return at;
+}
+
+static unsigned char *put_raw(unsigned char *at, const serving_processor_tensor *tensor)
+{
+	size_t size = 0;
+
+	(void)sp_infer_raw_size(tensor, &size); /* checked by measure() */
+	return sp_infer_raw_put(sp_wire_put_header(at, SP_INFERRED_RAW_OUTPUTS, size), tensor);
 }
 
 static sp_status measure(size_t *size, const serving_processor_result *result,
@@ -95,7 +100,7 @@ static sp_status measure(size_t *size, const serving_processor_result *result,
 	for (size_t i = 0; i < serving_processor_result_count(result); i++) {
 		const serving_processor_tensor *tensor = serving_processor_result_tensor(result, i);
 
-		if (sp_infer_datatype(tensor->dtype) == NULL || !raw_size(tensor, &raw))
+		if (sp_infer_datatype(tensor->dtype) == NULL || !sp_infer_raw_size(tensor, &raw))
 			return sp_error_set(err, SP_UNSUPPORTED,
 					    "output '%s' has dtype %d (%s), which a response "
 					    "cannot carry",

@@ -39,6 +39,19 @@ SP_MUST_CHECK sp_status sp_infer_message_encode(sp_buffer *out,
 						const serving_processor_result *result,
 						const sp_infer_head *head, sp_error *err);
 
+/*
+ * Raw values, as in raw_input_contents and in the binary data of HTTP, of a tensor whose dtype,
+ * dims and count are set.  Numbers are a view and need not be aligned; strings are views.
+ */
+SP_MUST_CHECK sp_status sp_infer_raw_decode(serving_processor_tensor *tensor, sp_bytes raw,
+					    sp_arena *arena, sp_error *err);
+
+/* Bytes of the raw values; false if a string is too long for its length. */
+bool sp_infer_raw_size(const serving_processor_tensor *tensor, size_t *size);
+
+/* Writes them; returns the position behind them. */
+unsigned char *sp_infer_raw_put(unsigned char *at, const serving_processor_tensor *tensor);
+
 /* "FP32" ...; NULL for a type that the protocol does not have. */
 const char *sp_infer_datatype(int dtype);
 

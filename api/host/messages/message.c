@@ -72,3 +72,17 @@ const char *sp_message_output_alias(const serving_processor_signature *signature
 
 	return index >= 0 ? signature->outputs[index]->alias : NULL;
 }
+
+sp_status sp_message_inputs_check(const sp_message_inputs *inputs, sp_error *err)
+{
+	const serving_processor_signature *signature = inputs->signature;
+
+	for (size_t i = 0; i < signature->input_count; i++)
+		if (inputs->tensors[i].dtype == 0)
+			return sp_error_set(err, SP_INVALID,
+					    "expected %zu inputs but got %zu inputs: required "
+					    "input '%s' is missing",
+					    signature->input_count, inputs->given,
+					    signature->inputs[i]->alias);
+	return SP_OK;
+}

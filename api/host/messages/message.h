@@ -44,6 +44,9 @@ SP_MUST_CHECK sp_status sp_message_inputs_init(sp_message_inputs *inputs,
 int sp_message_input_index(const sp_message_inputs *inputs, sp_message_memory *memory, size_t nth,
 			   sp_bytes alias);
 
+/* SP_INVALID, with its name, if an input of the signature is not given. */
+SP_MUST_CHECK sp_status sp_message_inputs_check(const sp_message_inputs *inputs, sp_error *err);
+
 /* The alias of an output, as in the signature; NULL: none. */
 const char *sp_message_output_alias(const serving_processor_signature *signature, sp_bytes alias);
 

@@ -20,6 +20,29 @@ enum {
 
 	SP_PREDICTED_OUTPUTS = 1,
 	SP_PREDICTED_SPEC = 2,
+
+	SP_EXAMPLES_INPUT = 2, /* of the three requests with examples */
+	SP_INPUT_LIST = 1,
+	SP_INPUT_LIST_WITH_CONTEXT = 2,
+	SP_LIST_EXAMPLES = 1,
+	SP_LIST_CONTEXT = 2,
+
+	SP_MULTI_TASKS = 1,
+	SP_TASK_SPEC = 1,
+	SP_TASK_METHOD = 2,
+
+	SP_EXAMPLES_RESULT = 1, /* of ClassificationResponse and RegressionResponse */
+	SP_EXAMPLES_RESULT_SPEC = 2,
+	SP_RESULT_ITEMS = 1, /* classifications, regressions */
+	SP_CLASSIFICATIONS_CLASSES = 1,
+	SP_CLASS_LABEL = 1,
+	SP_CLASS_SCORE = 2,
+	SP_REGRESSION_VALUE = 1,
+
+	SP_MULTI_RESULTS = 1,
+	SP_INFERENCE_SPEC = 1,
+	SP_INFERENCE_CLASSIFICATION = 2,
+	SP_INFERENCE_REGRESSION = 3,
 };
 
 /* Of proto/inference.proto. */

@@ -9,6 +9,15 @@ double sp_histogram_limit_us(size_t bucket)
 	return limit;
 }
 
+uint64_t sp_histogram_count(const sp_histogram *histogram)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < SP_HISTOGRAM_BUCKETS; i++)
+		count += sp_counter_get(&histogram->buckets[i]);
+	return count;
+}
+
 void sp_histogram_add(sp_histogram *histogram, int64_t ns)
 {
 	double us = (double)ns / 1000, limit = sp_histogram_limit_us(0);

@@ -34,6 +34,9 @@ typedef struct sp_histogram {
 /* Upper limit of any bucket but the last. */
 double sp_histogram_limit_us(size_t bucket);
 
+/* How many times were added. */
+uint64_t sp_histogram_count(const sp_histogram *histogram);
+
 void sp_histogram_add(sp_histogram *histogram, int64_t ns);
 
 /* What a request asks for. */
@@ -71,6 +74,8 @@ typedef struct sp_model_counters {
 	sp_counter begun, ended; /* predictions put into the queue; finished by a worker */
 	sp_histogram request;    /* times of predictions answered 200 */
 	sp_histogram runtime;    /* of these, the time in the library */
+	/* Of requests that a second version was to run as well. */
+	sp_counter shadow_alike, shadow_different, shadow_failed, shadow_dropped;
 } sp_model_counters;
 
 /*

@@ -20,7 +20,7 @@ struct sp_json_examples {
 	sp_buffer features; /* the entries of Features, of the context and then of all examples */
 	sp_buffer messages; /* the Examples, one behind the other */
 	sp_buffer ends;     /* size_t: where each of them ends in `messages` */
-	sp_buffer items;    /* serving_processor_bytes */
+	sp_buffer items;    /* sp_bytes */
 };
 
 static sp_status no_memory(sp_error *err)
@@ -380,13 +380,13 @@ static sp_status list_messages(sp_examples *out, sp_json_examples *x, sp_error *
 {
 	size_t count = x->ends.size / sizeof(size_t), begin = 0;
 	const size_t *ends = (const size_t *)(const void *)x->ends.data;
-	serving_processor_bytes *items;
+	sp_bytes *items;
 
 	items = (void *)sp_buffer_reserve(&x->items, count * sizeof(*items));
 	if (items == NULL)
 		return no_memory(err);
 	for (size_t i = 0; i < count; begin = ends[i++])
-		items[i] = (serving_processor_bytes){x->messages.data + begin, ends[i] - begin};
+		items[i] = (sp_bytes){x->messages.data + begin, ends[i] - begin};
 	out->items = items;
 	out->count = count;
 	return SP_OK;

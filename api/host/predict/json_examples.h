@@ -3,7 +3,6 @@
 
 #include <stddef.h>
 
-#include "api/serving_processor.h"
 #include "base/budget.h"
 #include "base/bytes.h"
 #include "base/status.h"
@@ -33,9 +32,9 @@ void sp_json_examples_destroy(sp_json_examples *examples);
 
 /* After a parse that succeeded; valid until the next one or a trim. */
 typedef struct sp_examples {
-	sp_bytes signature_name;              /* {"", 0}: none was named */
-	const serving_processor_bytes *items; /* [count] serialized tf.Example messages */
-	size_t count;                         /* >= 1 */
+	sp_bytes signature_name; /* {"", 0}: none was named */
+	const sp_bytes *items;   /* [count] serialized tf.Example messages */
+	size_t count;            /* >= 1 */
 } sp_examples;
 
 /*

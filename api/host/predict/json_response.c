@@ -1,11 +1,11 @@
 #include "api/host/predict/json_response.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "api/host/predict/dtype_name.h"
 #include "api/host/json/json_base64.h"
 #include "api/host/json/json_writer.h"
+#include "api/host/predict/json_element.h"
 #include "base/utf8.h"
 
 typedef struct writer {
@@ -39,31 +39,7 @@ static void write_key(sp_buffer *out, const char *key, bool first, int depth)
 	sp_buffer_append(out, ": ", 2);
 }
 
-/* ----------------------------------------------------------------- types */
-
-static float half_to_float(uint16_t bits)
-{
-	int exponent = (bits >> 10) & 0x1f;
-	int mantissa = bits & 0x3ff;
-	float magnitude;
-
-	if (exponent == 31)
-		magnitude = mantissa != 0 ? NAN : INFINITY;
-	else if (exponent == 0)
-		magnitude = ldexpf((float)mantissa, -24);
-	else
-		magnitude = ldexpf((float)(mantissa + 1024), exponent - 25);
-	return (bits & 0x8000) != 0 ? -magnitude : magnitude;
-}
-
-static float bfloat16_to_float(uint16_t bits)
-{
-	uint32_t wide = (uint32_t)bits << 16;
-	float value;
-
-	memcpy(&value, &wide, sizeof(value));
-	return value;
-}
+/* ---------------------------------------------------------------- elements */
 
 static void write_string(writer *w, serving_processor_bytes element, int depth)
 {
@@ -82,70 +58,14 @@ static void write_string(writer *w, serving_processor_bytes element, int depth)
 	sp_buffer_append_char(w->out, '}');
 }
 
-/* The types that write_element() supports: JSON has no complex numbers. */
-static bool can_write(int dtype)
-{
-#define BIT(type) (1u << SERVING_PROCESSOR_##type)
-	static const uint32_t writable = BIT(FLOAT) | BIT(DOUBLE) | BIT(HALF) | BIT(BFLOAT16) |
-					 BIT(INT8) | BIT(INT16) | BIT(INT32) | BIT(INT64) |
-					 BIT(UINT8) | BIT(UINT16) | BIT(UINT32) | BIT(UINT64) |
-					 BIT(BOOL) | BIT(STRING);
-#undef BIT
-
-	return dtype > 0 && dtype < 32 && (writable >> dtype & 1) != 0;
-}
-
 static void write_element(writer *w, int depth)
 {
-	const void *data = w->tensor->data;
 	size_t i = w->offset++;
 
-	switch (w->tensor->dtype) {
-	case SERVING_PROCESSOR_FLOAT:
-		sp_json_write_f32(w->out, ((const float *)data)[i]);
-		break;
-	case SERVING_PROCESSOR_DOUBLE:
-		sp_json_write_f64(w->out, ((const double *)data)[i]);
-		break;
-	case SERVING_PROCESSOR_HALF:
-		sp_json_write_f32(w->out, half_to_float(((const uint16_t *)data)[i]));
-		break;
-	case SERVING_PROCESSOR_BFLOAT16:
-		sp_json_write_f32(w->out, bfloat16_to_float(((const uint16_t *)data)[i]));
-		break;
-	case SERVING_PROCESSOR_INT64:
-		sp_json_write_i64(w->out, ((const int64_t *)data)[i]);
-		break;
-	case SERVING_PROCESSOR_INT32:
-		sp_json_write_i64(w->out, ((const int32_t *)data)[i]);
-		break;
-	case SERVING_PROCESSOR_INT16:
-		sp_json_write_i64(w->out, ((const int16_t *)data)[i]);
-		break;
-	case SERVING_PROCESSOR_INT8:
-		sp_json_write_i64(w->out, ((const int8_t *)data)[i]);
-		break;
-	case SERVING_PROCESSOR_UINT64:
-		sp_json_write_u64(w->out, ((const uint64_t *)data)[i]);
-		break;
-	case SERVING_PROCESSOR_UINT32:
-		sp_json_write_u64(w->out, ((const uint32_t *)data)[i]);
-		break;
-	case SERVING_PROCESSOR_UINT16:
-		sp_json_write_u64(w->out, ((const uint16_t *)data)[i]);
-		break;
-	case SERVING_PROCESSOR_UINT8:
-		sp_json_write_u64(w->out, ((const uint8_t *)data)[i]);
-		break;
-	case SERVING_PROCESSOR_BOOL:
-		sp_buffer_append_text(w->out, ((const uint8_t *)data)[i] ? "true" : "false");
-		break;
-	case SERVING_PROCESSOR_STRING:
-		write_string(w, ((const serving_processor_bytes *)data)[i], depth);
-		break;
-	default:
-		break; /* excluded by can_write() */
-	}
+	if (w->tensor->dtype == SERVING_PROCESSOR_STRING)
+		write_string(w, ((const serving_processor_bytes *)w->tensor->data)[i], depth);
+	else
+		sp_json_write_element(w->out, w->tensor, i);
 }
 
 /* ---------------------------------------------------------------- shape */
@@ -191,7 +111,7 @@ static sp_status check(const serving_processor_tensor *const *tensors, size_t co
 	for (size_t i = 0; i < count; i++) {
 		const serving_processor_tensor *tensor = tensors[i];
 
-		if (!can_write(tensor->dtype))
+		if (!sp_json_can_write(tensor->dtype))
 			return sp_error_set(err, SP_INVALID,
 					    "Tensor name: %s has a value that JSON cannot say: "
 					    "tensor type: %s",
@@ -285,4 +205,44 @@ sp_status sp_json_response_write(sp_buffer *out, const serving_processor_tensor 
 	else
 		write_columns(out, tensors, count);
 	return SP_OK;
+}
+
+/* ------------------------------------------------------------------- examples */
+
+void sp_json_response_write_scores(sp_buffer *out, const float *scores, size_t count)
+{
+	sp_buffer_append_char(out, '{');
+	write_key(out, "results", true, 1);
+	for (size_t i = 0; i < count && !out->failed; i++) {
+		sp_buffer_append_text(out, i == 0 ? "[" : ", ");
+		sp_json_write_f32(out, scores[i]);
+	}
+	sp_buffer_append_text(out, count == 0 ? "[]\n}" : "]\n}");
+}
+
+void sp_json_response_write_classes(sp_buffer *out, const serving_processor_bytes *labels,
+				    const float *scores, size_t example_count, size_t class_count)
+{
+	sp_buffer_append_char(out, '{');
+	write_key(out, "results", true, 1);
+	sp_buffer_append_char(out, '[');
+	for (size_t i = 0; i < example_count && !out->failed; i++) {
+		sp_buffer_append_text(out, i == 0 ? "[" : ", [");
+		for (size_t c = 0; c < class_count; c++) {
+			size_t at = i * class_count + c;
+			sp_bytes label = {"", 0};
+
+			if (labels != NULL)
+				label = (sp_bytes){labels[at].data, labels[at].size};
+			sp_buffer_append_text(out, c == 0 ? "[" : ", [");
+			sp_json_write_string(out, label);
+			sp_buffer_append(out, ", ", 2);
+			sp_json_write_f32(out, scores != NULL ? scores[at] : 0);
+			sp_buffer_append_char(out, ']');
+		}
+		sp_buffer_append_char(out, ']');
+	}
+	if (example_count != 0)
+		new_line(out, 1);
+	sp_buffer_append_text(out, "]\n}");
 }

@@ -26,4 +26,15 @@ SP_MUST_CHECK sp_status sp_json_response_write(sp_buffer *out,
 					       const serving_processor_tensor *const *tensors,
 					       size_t count, bool row, sp_error *err);
 
+/* {"results": [score, ...]}, the answer to ":regress". */
+void sp_json_response_write_scores(sp_buffer *out, const float *scores, size_t count);
+
+/*
+ * {"results": [[[label, score], ...], ...]}, the answer to ":classify".
+ *
+ * labels, scores  [example_count][class_count]; NULL: empty labels, scores of 0
+ */
+void sp_json_response_write_classes(sp_buffer *out, const serving_processor_bytes *labels,
+				    const float *scores, size_t example_count, size_t class_count);
+
 #endif

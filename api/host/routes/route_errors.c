@@ -38,6 +38,17 @@ sp_model_selector sp_route__selector(const sp_model_path *path)
 	};
 }
 
+static sp_bytes read_header(const void *context, const char *name)
+{
+	return sp_http_head_get(sp_http_request_head(context), name);
+}
+
+void sp_route__use_headers(sp_model_selector *selector, const sp_http_request *request)
+{
+	selector->header = read_header;
+	selector->context = request;
+}
+
 int sp_route__selection_status(sp_status status)
 {
 	return status == SP_NOT_FOUND ? 404 : sp_route__http_status(status);
@@ -55,6 +66,36 @@ bool sp_route__find_model(const sp_serving *serving, sp_http_request *request,
 		sp_route__fail(request, sp_route__selection_status(status), &err);
 	sp_servable_release(&servable);
 	return status == SP_OK;
+}
+
+int sp_route__hold_model(sp_serving *serving, const sp_http_request *request, sp_servable *out,
+			 sp_error *err)
+{
+	sp_model_selector selector;
+	sp_model_path path;
+	sp_status status = sp_model_path_parse(&path, sp_http_request_head(request), err);
+
+	if (status != SP_OK)
+		return 400;
+	selector = sp_route__selector(&path);
+	sp_route__use_headers(&selector, request);
+	return sp_route__selection_status(sp_models_acquire(serving->models, &selector, out, err));
+}
+
+sp_host_signatures sp_route__signatures(const sp_servable *servable)
+{
+	sp_host_signatures set = {.fallback = serving_processor_handle_signature(
+					  servable->handle, servable->served->signature_name)};
+
+	set.signatures = serving_processor_handle_signatures(servable->handle, &set.count);
+	return set;
+}
+
+sp_status sp_route__no_signature(sp_bytes name, sp_error *err)
+{
+	return sp_error_set(err, SP_NOT_FOUND,
+			    "Serving signature name: \"%.*s\" not found in signature def",
+			    name.size < 200 ? (int)name.size : 200, name.data);
 }
 
 void sp_route__enqueue(sp_serving *serving, sp_http_request *request, sp_job *job)

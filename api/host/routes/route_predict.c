@@ -1,14 +1,15 @@
-#include <stdio.h>
-
+#include "api/host/infer/infer_run.h"
+#include "api/host/messages/message_answer.h"
 #include "api/host/predict/json_response.h"
+#include "api/host/routes/route_body.h"
 #include "api/host/routes/route_errors.h"
 #include "api/host/routes/routes.h"
 #include "base/alloc.h"
-#include "base/clock.h"
 
-enum { MAX_ANSWER_BYTES = 1 << 30 };
-
-/* ---------------------------------------------------------- on a worker */
+/*
+ * POST :predict, with TensorFlow Serving's JSON or, by content type, with the protobuf messages of
+ * its gRPC API.
+ */
 
 static sp_status write_result(sp_buffer *out, const serving_processor_result *result, bool row,
 			      sp_error *err)
@@ -26,120 +27,76 @@ static sp_status write_result(sp_buffer *out, const serving_processor_result *re
 	return status;
 }
 
-static sp_status run(const sp_servable *servable, const sp_json_parsed *parsed,
-		     serving_processor_result **result, sp_error *err)
+static int answer_json(const sp_servable *servable, sp_worker *worker, sp_bytes body,
+		       const sp_infer_limits *limits, sp_buffer *out, sp_error *err)
 {
-	serving_processor_error *error = NULL;
-	int64_t began = sp_clock_now_ns();
-	serving_processor_code code = serving_processor_handle_run(
-		servable->handle, parsed->signature->name, parsed->tensors, parsed->count, NULL, 0,
-		result, &error);
-
-	if (code == SERVING_PROCESSOR_OK) {
-		sp_histogram_add(&servable->model->counters.runtime, sp_clock_now_ns() - began);
-		return SP_OK;
-	}
-	sp_error_set(err, (sp_status)code, "%s", serving_processor_error_text(error));
-	serving_processor_error_free(error);
-	return (sp_status)code;
-}
-
-/* Parses the request, runs it on the version, and writes the answer. */
-static int answer(const sp_servable *servable, sp_json_request *json, sp_http_request *request,
-		  sp_buffer *out, sp_error *err)
-{
-	sp_host_signatures set = {.fallback = serving_processor_handle_signature(
-					  servable->handle, servable->served->signature_name)};
+	sp_host_signatures set = sp_route__signatures(servable);
 	serving_processor_result *result;
 	const sp_json_parsed *parsed;
-	sp_status status;
+	sp_infer_request run;
+	sp_status status = sp_json_request_parse(worker->json, &set, body, err);
 
-	set.signatures = serving_processor_handle_signatures(servable->handle, &set.count);
-	status = sp_json_request_parse(json, &set, sp_http_request_body(request), err);
 	if (status != SP_OK) /* SP_CORRUPT: the body is not JSON, which is the client's fault */
 		return status == SP_CORRUPT ? 400 : sp_route__http_status(status);
-	parsed = sp_json_request_parsed(json);
-	status = run(servable, parsed, &result, err);
+	parsed = sp_json_request_parsed(worker->json);
+	run = (sp_infer_request){.signature = parsed->signature,
+				 .inputs = parsed->tensors,
+				 .input_count = parsed->count};
+	status = sp_infer_run(servable, &run, limits, &result, err);
 	if (status != SP_OK)
 		return sp_route__http_status(status);
-	if (sp_http_request_expired(request)) {
-		sp_error_set(err, SP_DEADLINE, "the deadline of the request has passed");
-		status = SP_DEADLINE;
-	} else {
-		status = write_result(out, result, parsed->row, err);
-	}
+	status = write_result(out, result, parsed->row, err);
 	serving_processor_result_free(result);
 	return sp_route__http_status(status);
 }
 
-/*
- * Holds the version that the path selects, or returns the HTTP status of the failure.  Parsed and
- * selected again, so that the queue holds no version: another one may be live meanwhile.
- */
-static int hold(const sp_serving *serving, const sp_http_request *request, sp_servable *out,
-		sp_error *err)
+/* The URL says which model and version; the message, which signature. */
+static sp_status predict_message(const sp_servable *servable, sp_worker *worker, sp_bytes body,
+				 const sp_infer_limits *limits, bool content, sp_buffer *out,
+				 sp_error *err)
 {
-	sp_model_selector selector;
-	sp_model_path path;
-	sp_status status = sp_model_path_parse(&path, sp_http_request_head(request), err);
+	sp_message_memory memory = {worker->arena, worker->input_order};
+	sp_host_signatures set = sp_route__signatures(servable);
+	sp_message_run run = {servable, set.fallback, *limits, &memory};
+	sp_model_spec spec;
 
-	if (status != SP_OK)
-		return 400;
-	selector = sp_route__selector(&path);
-	return sp_route__selection_status(sp_models_acquire(serving->models, &selector, out, err));
+	SP_TRY(sp_model_spec_find(&spec, body, err));
+	if (spec.signature_name.size != 0)
+		run.signature = sp_host_signature_find(&set, spec.signature_name);
+	if (run.signature == NULL)
+		return sp_route__no_signature(spec.signature_name, err);
+	return sp_message_answer_predict(out, &run, body, sp_bytes_of(servable->model->name),
+					 content, err);
 }
 
 static void compute(sp_serving *serving, sp_worker *worker, sp_http_request *request)
 {
+	bool content = serving->flags->enable_serialization_as_tensor_content;
+	bool protobuf = sp_route__is_protobuf(request);
+	sp_infer_limits limits = sp_route__limits(request);
 	sp_servable servable = {0};
-	sp_buffer body;
+	sp_route_body body;
+	sp_buffer out;
 	sp_error err;
-	int status;
+	int status = sp_route__read_body(&body, serving, request, &err);
 
-	sp_buffer_init(&body, MAX_ANSWER_BYTES);
-	sp_buffer_set_budget(&body, &serving->memory);
-	status = hold(serving, request, &servable, &err);
+	sp_route__init_answer(&out, serving);
 	if (status == 200)
-		status = answer(&servable, worker->json, request, &body, &err);
+		status = sp_route__hold_model(serving, request, &servable, &err);
+	if (status == 200 && protobuf)
+		status = sp_route__http_status(predict_message(&servable, worker, body.bytes,
+							       &limits, content, &out, &err));
+	else if (status == 200)
+		status = answer_json(&servable, worker, body.bytes, &limits, &out, &err);
 	sp_servable_release(&servable);
 	sp_json_request_trim(worker->json); /* before sending the answer, which may take long */
-	if (status == 200)
-		sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &body});
-	else
-		sp_route__fail(request, status, &err);
-	sp_buffer_fini(&body);
-}
-
-/* ------------------------------------------------------- on the I/O thread */
-
-static bool is_plain(const sp_http_head *head)
-{
-	sp_bytes encoding = sp_http_head_get(head, "content-encoding");
-
-	return encoding.data == NULL || encoding.size == 0 ||
-	       sp_bytes_equal_text(encoding, "identity");
+	sp_route__body_fini(&body);
+	sp_route__answer(serving, request, status, protobuf ? SP_ROUTE_PROTOBUF : NULL, &out, NULL,
+			 0, &err);
 }
 
 void sp_route_predict(sp_serving *serving, sp_http_request *request, const sp_model_path *path)
 {
-	if (!sp_route__find_model(serving, request, path))
-		return;
-	if (!is_plain(sp_http_request_head(request))) {
-		sp_http_request_fail(request, 415, "Content-Encoding is not supported");
-		return;
-	}
-	sp_route__enqueue(serving, request, compute);
-}
-
-void sp_route_examples(sp_serving *serving, sp_http_request *request, const sp_model_path *path)
-{
-	char text[128];
-
-	if (!sp_route__find_model(serving, request, path))
-		return;
-	snprintf(text, sizeof(text),
-		 "%s is not supported; :predict takes serialized tf.Example records for the same "
-		 "signature",
-		 path->verb == SP_MODEL_CLASSIFY ? ":classify" : ":regress");
-	sp_http_request_fail(request, 501, text);
+	if (sp_route__find_model(serving, request, path))
+		sp_route__enqueue(serving, request, compute);
 }

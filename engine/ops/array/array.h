@@ -45,8 +45,11 @@ SP_MUST_CHECK sp_status sp_array__need_scalar(const sp_call *call, size_t i);
 /* Output i becomes input `from`, unchanged. */
 void sp_array__pass(const sp_call *call, size_t i, size_t from);
 
-/* `count` copies of one element of `size` bytes. */
-void sp_array__fill(void *to, size_t count, const void *element, size_t size);
+/*
+ * Output 0 becomes input 0, about to be changed: its own bytes, or a copy where they may not be
+ * overwritten or `is_shared`, another input having the same bytes.
+ */
+SP_MUST_CHECK sp_status sp_array__take_over(const sp_call *call, bool is_shared);
 
 /* Writes `value`, which fits, as element i of an int16, int32 or int64 tensor. */
 static inline void sp_array__put_index(const sp_tensor *t, size_t i, int64_t value)

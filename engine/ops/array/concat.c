@@ -1,4 +1,5 @@
 #include "base/size.h"
+#include "engine/ops/ops.h"
 #include "engine/ops/array/array.h"
 #include "engine/ops/array/strided_copy.h"
 
@@ -13,9 +14,10 @@ typedef struct concat_state {
 	size_t last;  /* past the last value */
 } concat_state;
 
-static sp_status prepare(sp_prepare *prepare, bool axis_first, sp_error *err)
+static sp_status prepare_concat(sp_prepare *prepare, sp_error *err)
 {
 	concat_state *state = sp_prepare_state(prepare, sizeof(*state));
+	bool axis_first = prepare->node->op == &sp_op_Concat;
 
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
@@ -29,16 +31,6 @@ static sp_status prepare(sp_prepare *prepare, bool axis_first, sp_error *err)
 	SP_TRY(sp_array__same_dtype(prepare, state->first, state->last, err));
 	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[state->first], err));
 	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[state->first], err);
-}
-
-static sp_status prepare_concat(sp_prepare *p, sp_error *err)
-{
-	return prepare(p, true, err);
-}
-
-static sp_status prepare_concat_v2(sp_prepare *p, sp_error *err)
-{
-	return prepare(p, false, err);
 }
 
 /* The output's shape: the first value's, with the sum of all sizes along the axis. */
@@ -173,4 +165,4 @@ static sp_status run_offset(const sp_call *call)
 
 SP_DEFINE_OP(Concat, NULL, 0, prepare_concat, run_concat);
 SP_DEFINE_OP(ConcatOffset, "offset:N", 0, prepare_offset, run_offset);
-SP_DEFINE_OP(ConcatV2, NULL, 0, prepare_concat_v2, run_concat);
+SP_DEFINE_OP(ConcatV2, NULL, 0, prepare_concat, run_concat);

@@ -1,17 +1,21 @@
 #include "engine/ops/array/elements.h"
 
+/* Doubles the filled part up to a page, then repeats that page, which stays in the cache. */
 void sp_elements__fill(void *out, size_t count, const void *element, size_t size)
 {
-	size_t total = count * size, done = size;
+	size_t total = count * size, page, done = size;
 
-	if (count == 0)
+	if (total == 0)
 		return;
+	page = size < 4096 ? 4096 / size * size : size;
 	memcpy(out, element, size);
 	while (done < total) {
-		size_t n = done < total - done ? done : total - done;
+		size_t step = done < page ? done : page;
 
-		memcpy((char *)out + done, out, n);
-		done += n;
+		if (step > total - done)
+			step = total - done;
+		memcpy((char *)out + done, out, step);
+		done += step;
 	}
 }
 

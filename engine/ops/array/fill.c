@@ -1,4 +1,5 @@
 #include "engine/ops/array/array.h"
+#include "engine/ops/array/elements.h"
 
 /*
  * Fill: a tensor of shape `dims` (input 0) filled with `value` (input 1).  Empty: a tensor of
@@ -21,8 +22,8 @@ static sp_status run(const sp_call *call)
 	SP_TRY(sp_array__need_scalar(call, 1));
 	SP_TRY(sp_array__shape(call, 0, true, &shape));
 	SP_TRY(sp_call_output(call, 0, value->dtype, &shape));
-	sp_array__fill(call->out[0]->data, call->out[0]->count, value->data,
-		       sp_dtype_size(value->dtype));
+	sp_elements__fill(call->out[0]->data, call->out[0]->count, value->data,
+			  sp_dtype_size(value->dtype));
 	return SP_OK;
 }
 

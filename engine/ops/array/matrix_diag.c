@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
+#include "engine/ops/array/elements.h"
 
 /*
  * MatrixDiagPart, MatrixSetDiag and MatrixDiag in all three versions: extract, replace, or build
@@ -176,8 +177,8 @@ static sp_status fill_with(const sp_call *call, size_t i)
 {
 	if (call->in[i]->count != 1)
 		return sp_call_invalid(call, "the padding value must be a scalar");
-	sp_array__fill(call->out[0]->data, call->out[0]->count, call->in[i]->data,
-		       sp_dtype_size(call->out[0]->dtype));
+	sp_elements__fill(call->out[0]->data, call->out[0]->count, call->in[i]->data,
+			  sp_dtype_size(call->out[0]->dtype));
 	return SP_OK;
 }
 

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
+#include "engine/ops/array/elements.h"
 
 /*
  * OneHot: for each index a line of `depth` elements, with on_value at the index and off_value
@@ -80,7 +81,7 @@ static sp_status run(const sp_call *call)
 	if (call->out[0]->count == 0)
 		return SP_OK;
 	out = call->out[0]->data;
-	sp_array__fill(out, call->out[0]->count, off->data, size);
+	sp_elements__fill(out, call->out[0]->count, off->data, size);
 	depth = shape.dims[axis];
 	inner = (size_t)sp_shape_product(&shape, axis + 1, shape.rank);
 	for (size_t i = 0; i < indices->count; i++) {

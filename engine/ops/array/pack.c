@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "engine/ops/array/array.h"
 #include "engine/ops/array/strided_copy.h"
 

@@ -2,6 +2,7 @@
 
 #include "engine/ops/array/array.h"
 #include "engine/ops/array/nd_index.h"
+#include "engine/ops/array/element_types.h"
 
 /*
  * ScatterNd: zeros of a shape, with updates added at the indices.  TensorScatter*: a given tensor
@@ -32,71 +33,50 @@ typedef struct scatter_state {
 	size_t parts;        /* numbers in an element: 2 if it is complex */
 } scatter_state;
 
-/* `load` and `store` convert between an element and the type of the computation. */
-#define COMBINE(name, T, load, store, sum, difference)                                      \
-	static void combine_##name(scatter_mode mode, void *to, const void *from, size_t n) \
-	{                                                                                   \
-		T *a = to;                                                                  \
-		const T *b = from;                                                          \
-                                                                                            \
-		for (size_t i = 0; i < n; i++) {                                            \
-			switch (mode) {                                                     \
-			case SCATTER_ADD:                                                   \
-				a[i] = store(sum(load(a[i]), load(b[i])));                  \
-				break;                                                      \
-			case SCATTER_SUB:                                                   \
-				a[i] = store(difference(load(a[i]), load(b[i])));           \
-				break;                                                      \
-			case SCATTER_MAX:                                                   \
-				a[i] = load(a[i]) < load(b[i]) ? b[i] : a[i];               \
-				break;                                                      \
-			case SCATTER_MIN:                                                   \
-				a[i] = load(b[i]) < load(a[i]) ? b[i] : a[i];               \
-				break;                                                      \
-			case SCATTER_UPDATE:                                                \
-				a[i] = b[i];                                                \
-				break;                                                      \
-			}                                                                   \
-		}                                                                           \
+/* Integers wrap around. */
+#define COMBINE(type, name)                                                                    \
+	static void name##_##type(scatter_mode mode, void *to, const void *from, size_t n)     \
+	{                                                                                      \
+		sp_element_##type *a = to;                                                     \
+		const sp_element_##type *b = from;                                             \
+                                                                                               \
+		for (size_t i = 0; i < n; i++) {                                               \
+			sp_value_##type x = SP_LOAD_##type(a[i]), y = SP_LOAD_##type(b[i]);    \
+                                                                                               \
+			switch (mode) {                                                        \
+			case SCATTER_ADD:                                                      \
+				a[i] = SP_STORE_##type((sp_wrap_##type)x + (sp_wrap_##type)y); \
+				break;                                                         \
+			case SCATTER_SUB:                                                      \
+				a[i] = SP_STORE_##type((sp_wrap_##type)x - (sp_wrap_##type)y); \
+				break;                                                         \
+			case SCATTER_MAX:                                                      \
+				a[i] = x < y ? b[i] : a[i];                                    \
+				break;                                                         \
+			case SCATTER_MIN:                                                      \
+				a[i] = y < x ? b[i] : a[i];                                    \
+				break;                                                         \
+			case SCATTER_UPDATE:                                                   \
+				a[i] = b[i];                                                   \
+				break;                                                         \
+			}                                                                      \
+		}                                                                              \
 	}
 
-#define PLAIN(a)               (a)
-#define FLOAT_SUM(a, b)        ((a) + (b))
-#define FLOAT_DIFFERENCE(a, b) ((a) - (b))
-/* Integers wrap around. */
-#define INT_SUM(a, b)        ((uint64_t)(a) + (uint64_t)(b))
-#define INT_DIFFERENCE(a, b) ((uint64_t)(a) - (uint64_t)(b))
-#define BOOL_SUM(a, b)       ((a) | (b))
+SP_FOR_NUMBER(COMBINE, combine)
 
-COMBINE(f32, float, PLAIN, PLAIN, FLOAT_SUM, FLOAT_DIFFERENCE)
-COMBINE(f64, double, PLAIN, PLAIN, FLOAT_SUM, FLOAT_DIFFERENCE)
-COMBINE(half, uint16_t, sp_half_to_float, sp_half_from_float, FLOAT_SUM, FLOAT_DIFFERENCE)
-COMBINE(bfloat16, uint16_t, sp_bfloat16_to_float, sp_bfloat16_from_float, FLOAT_SUM,
-	FLOAT_DIFFERENCE)
-COMBINE(i8, int8_t, PLAIN, (int8_t), INT_SUM, INT_DIFFERENCE)
-COMBINE(i16, int16_t, PLAIN, (int16_t), INT_SUM, INT_DIFFERENCE)
-COMBINE(i32, int32_t, PLAIN, (int32_t), INT_SUM, INT_DIFFERENCE)
-COMBINE(i64, int64_t, PLAIN, (int64_t), INT_SUM, INT_DIFFERENCE)
-COMBINE(u8, uint8_t, PLAIN, (uint8_t), INT_SUM, INT_DIFFERENCE)
-COMBINE(u16, uint16_t, PLAIN, (uint16_t), INT_SUM, INT_DIFFERENCE)
-COMBINE(u32, uint32_t, PLAIN, (uint32_t), INT_SUM, INT_DIFFERENCE)
-COMBINE(u64, uint64_t, PLAIN, (uint64_t), INT_SUM, INT_DIFFERENCE)
-COMBINE(bool, uint8_t, PLAIN, (uint8_t), BOOL_SUM, BOOL_SUM)
-
-static combine_fn *combine_of(sp_dtype dtype)
+static void either(scatter_mode mode, void *to, const void *from, size_t n)
 {
-	static combine_fn *const functions[SP_DTYPE_COUNT] = {
-		[SP_FLOAT] = combine_f32,     [SP_DOUBLE] = combine_f64,
-		[SP_HALF] = combine_half,     [SP_BFLOAT16] = combine_bfloat16,
-		[SP_INT8] = combine_i8,       [SP_INT16] = combine_i16,
-		[SP_INT32] = combine_i32,     [SP_INT64] = combine_i64,
-		[SP_UINT8] = combine_u8,      [SP_UINT16] = combine_u16,
-		[SP_UINT32] = combine_u32,    [SP_UINT64] = combine_u64,
-		[SP_COMPLEX64] = combine_f32, [SP_COMPLEX128] = combine_f64,
-	};
+	uint8_t *a = to;
+	const uint8_t *b = from;
 
-	return functions[dtype];
+	(void)mode;
+	for (size_t i = 0; i < n; i++)
+		a[i] |= b[i];
 }
+
+static combine_fn *const combines[SP_DTYPE_COUNT] = {
+	SP_TABLE_NUMBER(combine), [SP_COMPLEX64] = combine_f32, [SP_COMPLEX128] = combine_f64};
 
 static bool is_complex(sp_dtype dtype)
 {
@@ -113,7 +93,7 @@ static sp_status choose(sp_prepare *prepare, scatter_mode mode, sp_dtype dtype, 
 	state->parts = is_complex(dtype) ? 2 : 1;
 	if (mode == SCATTER_UPDATE)
 		return SP_OK;
-	state->combine = combine_of(dtype);
+	state->combine = combines[dtype];
 	if (state->combine == NULL || (is_complex(dtype) && mode > SCATTER_SUB))
 		return sp_prepare_unsupported(prepare, dtype, err);
 	return SP_OK;
@@ -134,7 +114,7 @@ static sp_status prepare_non_aliasing(sp_prepare *prepare, sp_error *err)
 
 	SP_TRY(prepare_tensor(prepare, sums ? SCATTER_UPDATE : SCATTER_ADD, err));
 	if (sums)
-		((scatter_state *)prepare->state)->combine = combine_bool;
+		((scatter_state *)prepare->state)->combine = either;
 	return SP_OK;
 }
 
@@ -151,7 +131,7 @@ static sp_status prepare_scatter_nd(sp_prepare *prepare, sp_error *err)
 		      dtype == SP_STRING || dtype == SP_BOOL ? SCATTER_UPDATE : SCATTER_ADD, dtype,
 		      err));
 	if (dtype == SP_BOOL)
-		((scatter_state *)prepare->state)->combine = combine_bool;
+		((scatter_state *)prepare->state)->combine = either;
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
 
@@ -266,13 +246,8 @@ static sp_status run_tensor(const sp_call *call, scatter_mode mode)
 	sp_nd_index index;
 
 	SP_TRY(check(call, 1, 2, &in->shape, in->count, &index));
-	/* Not in place when the updates or indices share the bytes. */
-	if (in->data == updates->data || in->data == call->in[1]->data)
-		SP_TRY(sp_call_output(call, 0, in->dtype, &in->shape));
-	else
-		SP_TRY(sp_call_output_over(call, 0, 0, in->dtype));
-	if (call->out[0]->data != in->data && in->count != 0)
-		memcpy(call->out[0]->data, in->data, in->count * sp_dtype_size(in->dtype));
+	SP_TRY(sp_array__take_over(call,
+				   in->data == updates->data || in->data == call->in[1]->data));
 	return scatter(call, &index, mode, updates);
 }
 

@@ -6,7 +6,6 @@
 
 /*
  * StridedSlice: x[begin:end:stride, ...] with all features of Python's indexing.
- * TensorStridedSliceUpdate: x with the slice replaced by a value, which is broadcast to it.
  * StridedSliceGrad: zeros or empty strings of a given shape, with the slice replaced by a tensor.
  *
  * The specification is a list of entries, each of which has one number in `begin`, `end` and
@@ -28,12 +27,11 @@ typedef struct slice_state {
 } slice_state;
 
 typedef struct slice_plan {
-	const sp_shape *in;      /* of the input */
-	sp_shape shape;          /* of the slice */
-	int source[SP_MAX_RANK]; /* the input dimension of each slice dimension; -1: a new one */
-	sp_strided_copy plan;    /* one dimension per dimension of the input */
-	int64_t offset;          /* of the first element, in bytes */
-	int dim;                 /* the next dimension of the input */
+	const sp_shape *in;   /* of the input */
+	sp_shape shape;       /* of the slice */
+	sp_strided_copy plan; /* one dimension per dimension of the input */
+	int64_t offset;       /* of the first element, in bytes */
+	int dim;              /* the next dimension of the input */
 	bool reversed;
 } slice_plan;
 
@@ -67,17 +65,10 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 	return prepare_any(prepare, 4, err);
 }
 
-static sp_status prepare_update(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(prepare_any(prepare, 5, err));
-	return sp_prepare_input_dtype(prepare, 4, prepare->in_dtypes[0], err);
-}
-
-/* Adds a dimension to the slice: the next one of the input, or a new one. */
-static sp_status add_output(const sp_call *call, slice_plan *plan, int64_t size, bool is_new)
+/* Adds a dimension to the slice. */
+static sp_status add_output(const sp_call *call, slice_plan *plan, int64_t size)
 {
 	SP_TRY(sp_array__rank(call, plan->shape.rank + 1));
-	plan->source[plan->shape.rank] = is_new ? -1 : plan->dim;
 	plan->shape.dims[plan->shape.rank++] = size;
 	return SP_OK;
 }
@@ -98,7 +89,7 @@ static sp_status add_whole(const sp_call *call, slice_plan *plan)
 {
 	int64_t dim = plan->in->dims[plan->dim];
 
-	SP_TRY(add_output(call, plan, dim, false));
+	SP_TRY(add_output(call, plan, dim));
 	add_box(plan, 0, dim, 1);
 	return SP_OK;
 }
@@ -142,7 +133,7 @@ static sp_status add_range(const sp_call *call, slice_plan *plan, size_t i, int6
 	length = end - begin;
 	if (length != 0 && (length < 0) == (stride < 0))
 		size = length / stride + (length % stride != 0);
-	SP_TRY(add_output(call, plan, size, false));
+	SP_TRY(add_output(call, plan, size));
 	add_box(plan, size != 0 ? begin : 0, size, stride);
 	return SP_OK;
 }
@@ -187,7 +178,7 @@ static sp_status make_plan(const sp_call *call, slice_plan *plan)
 			for (int n = ellipsis_dims(state, i, entries, plan, rank); n > 0; n--)
 				SP_TRY(add_whole(call, plan));
 		} else if (has_bit(state->new_axis_mask, i)) {
-			SP_TRY(add_output(call, plan, 1, true));
+			SP_TRY(add_output(call, plan, 1));
 		} else {
 			SP_TRY(add_entry(call, plan, i));
 		}
@@ -235,52 +226,6 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-/* ------------------------------------------------------------------- update */
-
-/* The strides of the value along the dimensions of the plan: 0 where it is broadcast. */
-static sp_status spread_value(const sp_call *call, slice_plan *plan, size_t size)
-{
-	const sp_shape *value = &call->in[4]->shape, *shape = &plan->shape;
-	char a[SP_SHAPE_TEXT_SIZE], b[SP_SHAPE_TEXT_SIZE];
-	int64_t strides[SP_MAX_RANK];
-
-	sp_strided_copy__strides(value, size, strides);
-	memset(plan->plan.from, 0, sizeof(plan->plan.from));
-	for (int v = value->rank - 1, d = shape->rank - 1; v >= 0; v--, d--) {
-		if (value->dims[v] != 1 && (d < 0 || value->dims[v] != shape->dims[d]))
-			return sp_call_invalid(call, "a value of shape %s for a slice of shape %s",
-					       sp_shape_text(value, a), sp_shape_text(shape, b));
-		if (value->dims[v] != 1 && plan->source[d] >= 0)
-			plan->plan.from[plan->source[d]] = strides[v];
-	}
-	return SP_OK;
-}
-
-static sp_status run_update(const sp_call *call)
-{
-	const sp_tensor *in = call->in[0];
-	size_t size = sp_dtype_size(in->dtype), count;
-	slice_plan plan = {.in = &in->shape, .plan.rank = in->shape.rank};
-
-	SP_TRY(check_entries(call));
-	sp_strided_copy__strides(&in->shape, size, plan.plan.from);
-	SP_TRY(make_plan(call, &plan));
-	memcpy(plan.plan.to, plan.plan.from, sizeof(plan.plan.to));
-	if (!sp_shape_count(&plan.shape, &count))
-		return sp_call_invalid(call, "the slice is too large");
-	if (count != 0)
-		SP_TRY(spread_value(call, &plan, size));
-	/* The value may be the input itself. */
-	SP_TRY(call->in[4]->data == in->data ? sp_call_output(call, 0, in->dtype, &in->shape)
-					     : sp_call_output_over(call, 0, 0, in->dtype));
-	if (in->count != 0 && call->out[0]->data != in->data)
-		memcpy(call->out[0]->data, in->data, in->count * size);
-	if (count != 0)
-		sp_strided_copy__run(&plan.plan, (char *)call->out[0]->data + plan.offset,
-				     call->in[4]->data, size);
-	return SP_OK;
-}
-
 /* ----------------------------------------------------------------- gradient */
 
 static sp_status prepare_gradient(sp_prepare *prepare, sp_error *err)
@@ -302,7 +247,7 @@ static sp_status run_gradient(const sp_call *call)
 	sp_shape shape, taken;
 	slice_plan plan = {.in = &shape};
 
-	SP_TRY(sp_shape_from_tensor(&shape, call->in[0], call->err));
+	SP_TRY(sp_array__shape(call, 0, false, &shape));
 	SP_TRY(check_entries(call));
 	plan.plan.rank = shape.rank;
 	SP_TRY(sp_call_output(call, 0, dy->dtype, &shape));
@@ -312,8 +257,8 @@ static sp_status run_gradient(const sp_call *call)
 		return sp_call_invalid(call, "shape of dy was %s instead of %s",
 				       sp_shape_text(&dy->shape, a), sp_shape_text(&plan.shape, b));
 	if (call->out[0]->count != 0)
-		sp_array__fill(call->out[0]->data, call->out[0]->count,
-			       dy->dtype == SP_STRING ? (const void *)&empty : zeros, size);
+		sp_elements__fill(call->out[0]->data, call->out[0]->count,
+				  dy->dtype == SP_STRING ? (const void *)&empty : zeros, size);
 	if (dy->count == 0)
 		return SP_OK;
 	memcpy(plan.plan.to, plan.plan.from, sizeof(plan.plan.to));
@@ -325,5 +270,4 @@ static sp_status run_gradient(const sp_call *call)
 }
 
 SP_DEFINE_OP(StridedSliceGrad, NULL, 0, prepare_gradient, run_gradient);
-SP_DEFINE_OP(TensorStridedSliceUpdate, NULL, SP_OP_MOVES, prepare_update, run_update);
 SP_DEFINE_OP(StridedSlice, NULL, SP_OP_MOVES, prepare, run);

@@ -1,7 +1,5 @@
 #include "engine/ops/control/control.h"
 
-#include <string.h>
-
 #include "engine/graph/op.h"
 
 /*

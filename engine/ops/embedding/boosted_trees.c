@@ -4,7 +4,7 @@
 
 #include "engine/kernels/protobuf_writer.h"
 #include "engine/ops/ops.h"
-#include "engine/ops/state/handle.h"
+#include "engine/ops/state/resource_handle.h"
 
 /*
  * Ensembles of boosted trees (engine/kernels/trees.h), as TensorFlow's estimators use them.  While
@@ -24,7 +24,7 @@
  */
 static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
 {
-	return sp_handle__prepare(prepare, SP_RESOURCE_TREES, err);
+	return sp_resource_handle__prepare(prepare, SP_RESOURCE_TREES, err);
 }
 
 static sp_status find(const sp_call *call, sp_resource **out)
@@ -87,13 +87,10 @@ static sp_status run_deserialize(const sp_call *call)
 
 static sp_status run_is_initialized(const sp_call *call)
 {
-	sp_shape shape = sp_shape_scalar();
 	sp_resource *resource;
 
 	SP_TRY(find(call, &resource));
-	SP_TRY(sp_call_output(call, 0, SP_BOOL, &shape));
-	*sp_tensor_bool(call->out[0]) = resource->trees != NULL;
-	return SP_OK;
+	return sp_resource_handle__answer(call, resource->trees != NULL);
 }
 
 /* -------------------------------------------------------------- predicting */
@@ -335,13 +332,14 @@ static sp_status run_debug(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(BoostedTreesEnsembleResourceHandleOp, "resource", 0, prepare_handle, sp_handle__run);
+SP_DEFINE_OP(BoostedTreesEnsembleResourceHandleOp, "resource", 0, prepare_handle,
+	     sp_resource_handle__run);
 SP_DEFINE_OP(BoostedTreesCreateEnsemble, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_fill,
 	     run_create);
 SP_DEFINE_OP(BoostedTreesDeserializeEnsemble, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_fill,
 	     run_deserialize);
 SP_DEFINE_OP(IsBoostedTreesEnsembleInitialized, "is_initialized", SP_OP_READS_VARIABLE,
-	     sp_handle__prepare_is_initialized, run_is_initialized);
+	     sp_resource_handle__prepare_is_initialized, run_is_initialized);
 SP_DEFINE_OP(BoostedTreesPredict, "logits", SP_OP_READS_VARIABLE, prepare_predict, run_predict);
 SP_DEFINE_OP(BoostedTreesExampleDebugOutputs, "examples_debug_outputs_serialized",
 	     SP_OP_READS_VARIABLE, prepare_debug, run_debug);

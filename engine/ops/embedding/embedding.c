@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "engine/ops/ops.h"
 #include "storage/table/table.h"
 
 /*
@@ -347,8 +348,10 @@ static const column_state frequencies = {SP_TABLE_FREQUENCIES, "frequencies"};
 static const column_state versions = {SP_TABLE_VERSIONS, "versions"};
 
 /* Requires that every version of the model loads this column of the table. */
-static sp_status prepare_column(sp_prepare *prepare, const column_state *state, sp_error *err)
+static sp_status prepare_column(sp_prepare *prepare, sp_error *err)
 {
+	const column_state *state = prepare->node->op == &sp_op_EVGetFrequency ? &frequencies
+									       : &versions;
 	const sp_resource *resource;
 	sp_dtype dtype;
 
@@ -361,16 +364,6 @@ static sp_status prepare_column(sp_prepare *prepare, const column_state *state, 
 				       err));
 	prepare->state = (void *)state;
 	return sp_prepare_outputs(prepare, 1, SP_INT64, err);
-}
-
-static sp_status prepare_frequency(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_column(prepare, &frequencies, err);
-}
-
-static sp_status prepare_version(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_column(prepare, &versions, err);
 }
 
 /* The output is a vector, whatever the shape of the keys. */
@@ -401,5 +394,5 @@ SP_DEFINE_OP(KvResourceGather, NULL, SP_OP_READS_VARIABLE, prepare_gather, run_g
 SP_DEFINE_OP(KvResourceGatherV1, NULL, SP_OP_READS_VARIABLE, prepare_gather_v1, run_gather);
 SP_DEFINE_OP(KvResourceLookupTier, NULL, SP_OP_READS_VARIABLE, prepare_lookup_tier,
 	     run_lookup_tier);
-SP_DEFINE_OP(EVGetFrequency, NULL, SP_OP_READS_VARIABLE, prepare_frequency, run_column);
-SP_DEFINE_OP(EVGetVersion, NULL, SP_OP_READS_VARIABLE, prepare_version, run_column);
+SP_DEFINE_OP(EVGetFrequency, NULL, SP_OP_READS_VARIABLE, prepare_column, run_column);
+SP_DEFINE_OP(EVGetVersion, NULL, SP_OP_READS_VARIABLE, prepare_column, run_column);

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "engine/ops/ops.h"
 #include "engine/ops/array/array.h"
 #include "engine/ops/array/elements.h"
 #include "engine/ops/embedding/embedding.h"
@@ -121,6 +122,8 @@ static sp_status prepare_any(sp_prepare *prepare, group_state **out, sp_error *e
 	*out = state;
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	state->has_matrices = node->op == &sp_op_GroupVariableLookup ||
+			      node->op == &sp_op_GroupVariableLookupDense;
 	SP_TRY(sp_node_attr_type(node, "dtype", SP_FLOAT, &dtype, err));
 	if (dtype != SP_FLOAT)
 		return sp_prepare_unsupported(prepare, dtype, err);
@@ -148,7 +151,7 @@ static sp_status state_outputs(sp_prepare *prepare, size_t n, size_t numbers, sp
 	return SP_OK;
 }
 
-static sp_status prepare_sparse(sp_prepare *prepare, bool has_matrices, sp_error *err)
+static sp_status prepare_sparse(sp_prepare *prepare, sp_error *err)
 {
 	group_state *state;
 	bool no_weights;
@@ -156,7 +159,6 @@ static sp_status prepare_sparse(sp_prepare *prepare, bool has_matrices, sp_error
 
 	SP_TRY(prepare_any(prepare, &state, err));
 	n = state->n;
-	state->has_matrices = has_matrices;
 	state->one_shape = prepare->in_count > 4 * n && prepare->in_dtypes[4 * n] == SP_INT32;
 	SP_TRY(sp_prepare_inputs(prepare, state->one_shape ? 4 * n + 2 : 5 * n + 1, err));
 	SP_TRY(sp_pool__read_combiner(prepare, "", &state->combiner, err));
@@ -171,12 +173,11 @@ static sp_status prepare_sparse(sp_prepare *prepare, bool has_matrices, sp_error
 	return state_outputs(prepare, n, 2, err);
 }
 
-static sp_status prepare_dense(sp_prepare *prepare, bool has_matrices, sp_error *err)
+static sp_status prepare_dense(sp_prepare *prepare, sp_error *err)
 {
 	group_state *state;
 
 	SP_TRY(prepare_any(prepare, &state, err));
-	state->has_matrices = has_matrices;
 	state->is_dense = true;
 	SP_TRY(sp_prepare_inputs(prepare, 2 * state->n + 1, err));
 	SP_TRY(check_tables(prepare, state, err));
@@ -479,32 +480,12 @@ static sp_status run_group(const sp_call *call)
 	return SP_OK;
 }
 
-static sp_status prepare_embeddings(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_sparse(prepare, false, err);
-}
-
-static sp_status prepare_variables(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_sparse(prepare, true, err);
-}
-
-static sp_status prepare_embeddings_dense(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_dense(prepare, false, err);
-}
-
-static sp_status prepare_variables_dense(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_dense(prepare, true, err);
-}
-
 #define DENSE_OUTPUTS  "output:num_lookups unique_keys:num_lookups unique_idx:num_lookups"
 #define SPARSE_OUTPUTS DENSE_OUTPUTS " batch_nums:num_lookups"
 
-SP_DEFINE_OP(GroupEmbeddingVarLookup, SPARSE_OUTPUTS, SP_OP_READS_VARIABLE, prepare_embeddings,
+SP_DEFINE_OP(GroupEmbeddingVarLookup, SPARSE_OUTPUTS, SP_OP_READS_VARIABLE, prepare_sparse,
 	     run_group);
-SP_DEFINE_OP(GroupEmbeddingVarLookupDense, DENSE_OUTPUTS, SP_OP_READS_VARIABLE,
-	     prepare_embeddings_dense, run_group);
-SP_DEFINE_OP(GroupVariableLookup, SPARSE_OUTPUTS, 0, prepare_variables, run_group);
-SP_DEFINE_OP(GroupVariableLookupDense, DENSE_OUTPUTS, 0, prepare_variables_dense, run_group);
+SP_DEFINE_OP(GroupEmbeddingVarLookupDense, DENSE_OUTPUTS, SP_OP_READS_VARIABLE, prepare_dense,
+	     run_group);
+SP_DEFINE_OP(GroupVariableLookup, SPARSE_OUTPUTS, 0, prepare_sparse, run_group);
+SP_DEFINE_OP(GroupVariableLookupDense, DENSE_OUTPUTS, 0, prepare_dense, run_group);

@@ -254,56 +254,15 @@ sp_status sp_list__check_indices(const sp_call *call, const sp_tensor *t, const 
 sp_status sp_list__scatter(const sp_call *call, const sp_tensor *t, const sp_tensor *indices,
 			   sp_list *list)
 {
+	size_t rows = (size_t)t->shape.dims[0];
 	sp_list_cut cut;
 
-	SP_TRY(sp_list__cut_begin(call, t, indices->count, &cut));
-	for (size_t k = 0; k < indices->count; k++) {
+	SP_TRY(sp_list__cut_begin(call, t, rows, &cut));
+	for (size_t k = 0; k < rows; k++) {
 		sp_tensor piece = sp_list__cut_take(&cut, k, 1, true);
 
-		sp_list_set(call, list, (size_t)sp_tensor_i32(indices)[k], &piece);
-	}
-	sp_list__cut_end(call, &cut);
-	return SP_OK;
-}
-
-sp_status sp_list__check_lengths(const sp_call *call, const sp_tensor *from,
-				 const sp_tensor *lengths)
-{
-	int64_t total = 0;
-
-	if (lengths->shape.rank != 1)
-		return sp_call_invalid(call, "Expected lengths to be a vector, received rank %d",
-				       lengths->shape.rank);
-	for (size_t i = 0; i < lengths->count; i++) {
-		int64_t length = sp_tensor_i64(lengths)[i];
-
-		if (length < 0 || !sp_i64_add(&total, total, length) || total > from->shape.dims[0])
-			return sp_call_invalid(call,
-					       "length %lld at %zu does not fit a tensor of %lld "
-					       "rows",
-					       (long long)length, i,
-					       (long long)from->shape.dims[0]);
-	}
-	if (total == from->shape.dims[0])
-		return SP_OK;
-	return sp_call_invalid(call,
-			       "Unused values in tensor. Length of tensor: %lld Values used: %lld",
-			       (long long)from->shape.dims[0], (long long)total);
-}
-
-sp_status sp_list__split(const sp_call *call, const sp_tensor *from, const sp_tensor *lengths,
-			 sp_list *list)
-{
-	sp_list_cut cut;
-	size_t first = 0;
-
-	SP_TRY(sp_list__cut_begin(call, from, lengths->count, &cut));
-	for (size_t i = 0; i < lengths->count; i++) {
-		size_t n = (size_t)sp_tensor_i64(lengths)[i];
-		sp_tensor piece = sp_list__cut_take(&cut, first, n, false);
-
-		sp_list_set(call, list, i, &piece);
-		first += n;
+		sp_list_set(call, list, indices != NULL ? (size_t)sp_tensor_i32(indices)[k] : k,
+			    &piece);
 	}
 	sp_list__cut_end(call, &cut);
 	return SP_OK;
@@ -336,47 +295,32 @@ sp_status sp_list_new(const sp_call *call, sp_tensor *out, const sp_list *like, 
 	return SP_OK;
 }
 
-sp_status sp_list_create(const sp_call *call, size_t i, const sp_list *like, size_t count,
-			 size_t capacity)
-{
-	return sp_list_new(call, call->out[i], like, count, capacity);
-}
-
-sp_status sp_list_wrap(const sp_call *call, sp_tensor *out, const sp_tensor *value)
-{
-	const sp_list like = {.dtype = value->dtype,
-			      .shape = {.rank = -1},
-			      .max_count = -1,
-			      .kind = SP_LIST_RAGGED};
-
-	SP_TRY(sp_list_new(call, out, &like, 1, 1));
-	sp_list_set(call, sp_tensor_list(out), 0, value);
-	return SP_OK;
-}
-
-sp_status sp_list_modify(const sp_call *call, size_t i, size_t from, size_t capacity, sp_list **out)
+sp_status sp_list_modify(const sp_call *call, size_t i, size_t from, size_t count, sp_list **out)
 {
 	const sp_tensor *in = call->in[from];
 	const sp_list *list = sp_tensor_list(in);
-	sp_list *copy;
+	size_t capacity = count <= list->capacity ? list->capacity : 2 * count;
+	sp_list *own;
 	bool shared = false;
 
 	/* A list that becomes an element of itself must be copied. */
 	for (size_t k = 0; k < call->in_count; k++)
 		shared |= k != from && call->in[k]->block == in->block;
 	if (!shared && from < 64 && (call->in_dies >> from & 1) && sp_tensor_is_sole(in) &&
-	    list->capacity >= capacity) {
+	    count <= list->capacity) {
 		sp_call_forward(call, i, from, &in->shape);
-		*out = sp_tensor_list(call->out[i]);
-		return SP_OK;
+		own = sp_tensor_list(call->out[i]);
+	} else {
+		SP_TRY(sp_list_new(call, call->out[i], list, list->count, capacity));
+		own = sp_tensor_list(call->out[i]);
+		for (size_t k = 0; k < list->count; k++) {
+			own->items[k] = list->items[k];
+			sp_tensor_retain(&own->items[k]);
+		}
 	}
-	SP_TRY(sp_list_create(call, i, list, list->count, capacity));
-	copy = sp_tensor_list(call->out[i]);
-	for (size_t k = 0; k < list->count; k++) {
-		copy->items[k] = list->items[k];
-		sp_tensor_retain(&copy->items[k]);
-	}
-	*out = copy;
+	while (own->count < count)
+		own->items[own->count++] = (sp_tensor){0};
+	*out = own;
 	return SP_OK;
 }
 

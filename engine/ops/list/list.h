@@ -86,14 +86,6 @@ SP_MUST_CHECK sp_status sp_list__cut_begin(const sp_call *call, const sp_tensor 
 sp_tensor sp_list__cut_take(sp_list_cut *cut, size_t first, size_t rows, bool drop);
 void sp_list__cut_end(const sp_call *call, sp_list_cut *cut);
 
-/* SP_INVALID unless `lengths` is an int64 vector whose sum is the first dimension. */
-SP_MUST_CHECK sp_status sp_list__check_lengths(const sp_call *call, const sp_tensor *from,
-					       const sp_tensor *lengths);
-
-/* Sets elements 0, 1, ... of the list to pieces of the given lengths, which were checked. */
-SP_MUST_CHECK sp_status sp_list__split(const sp_call *call, const sp_tensor *from,
-				       const sp_tensor *lengths, sp_list *list);
-
 /*
  * SP_INVALID unless `indices` is an int32 vector with one nonnegative element per row of `from`.
  * *count is the largest plus one.
@@ -101,7 +93,7 @@ SP_MUST_CHECK sp_status sp_list__split(const sp_call *call, const sp_tensor *fro
 SP_MUST_CHECK sp_status sp_list__check_indices(const sp_call *call, const sp_tensor *from,
 					       const sp_tensor *indices, size_t *count);
 
-/* Sets element indices[i] of the list to row i; the indices were checked. */
+/* Sets element indices[i] of the list to row i, or i for NULL; the indices were checked. */
 SP_MUST_CHECK sp_status sp_list__scatter(const sp_call *call, const sp_tensor *from,
 					 const sp_tensor *indices, sp_list *list);
 
@@ -111,23 +103,16 @@ SP_MUST_CHECK sp_status sp_list__check_rows(const sp_call *call, const sp_tensor
 
 /* ------------------------------------------------------------- making lists */
 
-/* Output i becomes a new list with the attributes of `like` and `count` unset elements. */
-SP_MUST_CHECK sp_status sp_list_create(const sp_call *call, size_t i, const sp_list *like,
-				       size_t count, size_t capacity);
-
-/* The same for a tensor of the caller. */
+/* *out becomes a new list with the attributes of `like` and `count` unset elements. */
 SP_MUST_CHECK sp_status sp_list_new(const sp_call *call, sp_tensor *out, const sp_list *like,
 				    size_t count, size_t capacity);
 
-/* *out becomes the tensor wrapped as a variant, with one more reference to it. */
-SP_MUST_CHECK sp_status sp_list_wrap(const sp_call *call, sp_tensor *out, const sp_tensor *value);
-
 /*
- * Output i becomes a writable version of the list in input `from`, with capacity `capacity`: the
- * list itself if nobody else reads it and it has the capacity, else a copy that shares the
- * elements.
+ * Output i becomes a writable version of the list in input `from`, of `count` elements at least:
+ * the list itself if nobody else reads it and it has the capacity, else a copy that shares the
+ * elements.  The capacity doubles, so that n pushes cost O(n).
  */
-SP_MUST_CHECK sp_status sp_list_modify(const sp_call *call, size_t i, size_t from, size_t capacity,
+SP_MUST_CHECK sp_status sp_list_modify(const sp_call *call, size_t i, size_t from, size_t count,
 				       sp_list **out);
 
 /*

@@ -16,7 +16,7 @@ static const sp_list nothing = {
 
 static sp_status run_from(const sp_call *call)
 {
-	SP_TRY(sp_list_create(call, 0, &nothing, call->in_count, call->in_count));
+	SP_TRY(sp_list_new(call, call->out[0], &nothing, call->in_count, call->in_count));
 	for (size_t i = 0; i < call->in_count; i++) {
 		SP_TRY(sp_list_check_depth(call, call->in[i]));
 		sp_list_set(call, sp_tensor_list(call->out[0]), i, call->in[i]);
@@ -32,7 +32,7 @@ static sp_status prepare_none(sp_prepare *prepare, sp_error *err)
 
 static sp_status run_none(const sp_call *call)
 {
-	return sp_list_create(call, 0, &nothing, 0, 0);
+	return sp_list_new(call, call->out[0], &nothing, 0, 0);
 }
 
 static sp_status input(const sp_call *call, const sp_list **out)
@@ -112,14 +112,7 @@ static sp_status run_get(const sp_call *call)
 	return SP_OK;
 }
 
-#define OPTIONAL(op, names, prepare_op, run_op)               \
-	const sp_op sp_op_##op = {.name = #op,                \
-				  .outputs = names,           \
-				  .flags = SP_OP_PER_REQUEST, \
-				  .prepare = prepare_op,      \
-				  .run = run_op}
-
-OPTIONAL(OptionalFromValue, "optional", prepare_from, run_from);
-OPTIONAL(OptionalNone, "optional", prepare_none, run_none);
-OPTIONAL(OptionalHasValue, "has_value", prepare_has, run_has);
-OPTIONAL(OptionalGetValue, "components:output_types", prepare_get, run_get);
+SP_DEFINE_OP(OptionalFromValue, "optional", SP_OP_PER_REQUEST, prepare_from, run_from);
+SP_DEFINE_OP(OptionalNone, "optional", SP_OP_PER_REQUEST, prepare_none, run_none);
+SP_DEFINE_OP(OptionalHasValue, "has_value", SP_OP_PER_REQUEST, prepare_has, run_has);
+SP_DEFINE_OP(OptionalGetValue, "components:output_types", SP_OP_PER_REQUEST, prepare_get, run_get);

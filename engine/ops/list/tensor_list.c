@@ -32,14 +32,14 @@ static sp_status run_new(const sp_call *call, bool reserve)
 	SP_TRY(sp_call_scalar(call, 1, &n));
 	if (!reserve) {
 		like.max_count = n;
-		return sp_list_create(call, 0, &like, 0, n > 0 && n < 64 ? (size_t)n : 8);
+		return sp_list_new(call, call->out[0], &like, 0, n > 0 && n < 64 ? (size_t)n : 8);
 	}
 	if (n < 0)
 		return sp_call_invalid(call,
 				       "The num_elements to reserve must be a non negative "
 				       "number, but got %lld",
 				       (long long)n);
-	return sp_list_create(call, 0, &like, (size_t)n, (size_t)n);
+	return sp_list_new(call, call->out[0], &like, (size_t)n, (size_t)n);
 }
 
 static sp_status run_empty(const sp_call *call)
@@ -116,20 +116,12 @@ static sp_status prepare_set(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
 }
 
-/* The capacity doubles, so that n pushes cost O(n). */
-static size_t grown(const sp_list *list, size_t count)
-{
-	return count <= list->capacity ? list->capacity : 2 * count;
-}
-
-static void set_count(const sp_call *call, sp_list *list, size_t count)
+static void shorten(const sp_call *call, sp_list *list, size_t count)
 {
 	while (list->count > count) {
 		sp_list_set(call, list, list->count - 1, NULL);
 		list->count--;
 	}
-	while (list->count < count)
-		list->items[list->count++] = (sp_tensor){0};
 }
 
 static sp_status run_set(const sp_call *call)
@@ -147,9 +139,7 @@ static sp_status run_set(const sp_call *call)
 		count = (size_t)index + 1;
 	SP_TRY(sp_list__index(call, 1, count, &i));
 	SP_TRY(sp_list__check_value(call, list, call->in[2]));
-	SP_TRY(sp_list_modify(call, 0, 0, grown(list, count), &to));
-	if (to->count < count)
-		set_count(call, to, count);
+	SP_TRY(sp_list_modify(call, 0, 0, count, &to));
 	sp_list_set(call, to, i, call->in[2]);
 	return SP_OK;
 }
@@ -176,8 +166,7 @@ static sp_status run_push(const sp_call *call)
 				       "Tried to push item into a full list list size: %zu "
 				       "max_num_elements: %lld",
 				       list->count, (long long)list->max_count);
-	SP_TRY(sp_list_modify(call, 0, 0, grown(list, list->count + 1), &to));
-	set_count(call, to, to->count + 1);
+	SP_TRY(sp_list_modify(call, 0, 0, list->count + 1, &to));
 	sp_list_set(call, to, to->count - 1, call->in[1]);
 	return SP_OK;
 }
@@ -207,8 +196,8 @@ static sp_status run_pop(const sp_call *call)
 		sp_list__give(call, 1, last);
 	else
 		SP_TRY(give_unset(call, 1, list, 1, false));
-	SP_TRY(sp_list_modify(call, 0, 0, list->capacity, &to));
-	set_count(call, to, to->count - 1);
+	SP_TRY(sp_list_modify(call, 0, 0, list->count, &to));
+	shorten(call, to, to->count - 1);
 	return SP_OK;
 }
 
@@ -255,9 +244,8 @@ static sp_status run_resize(const sp_call *call)
 				       "TensorListSlice expects size to be non-negative. Got: "
 				       "%lld",
 				       (long long)size);
-	SP_TRY(sp_list_modify(call, 0, 0, (size_t)size > list->count ? (size_t)size : list->count,
-			      &to));
-	set_count(call, to, (size_t)size);
+	SP_TRY(sp_list_modify(call, 0, 0, (size_t)size, &to));
+	shorten(call, to, (size_t)size);
 	return SP_OK;
 }
 
@@ -287,19 +275,12 @@ static sp_status run_shape(const sp_call *call)
 	return SP_OK;
 }
 
-#define LIST(op, names, prepare_op, run_op)                   \
-	const sp_op sp_op_##op = {.name = #op,                \
-				  .outputs = names,           \
-				  .flags = SP_OP_PER_REQUEST, \
-				  .prepare = prepare_op,      \
-				  .run = run_op}
-
-LIST(EmptyTensorList, NULL, prepare_new, run_empty);
-LIST(TensorListElementShape, NULL, prepare_shape, run_shape);
-LIST(TensorListGetItem, NULL, prepare_get, run_get);
-LIST(TensorListLength, NULL, prepare_length, run_length);
-LIST(TensorListPopBack, "output_handle tensor", prepare_pop, run_pop);
-LIST(TensorListPushBack, NULL, prepare_push, run_push);
-LIST(TensorListReserve, NULL, prepare_new, run_reserve);
-LIST(TensorListResize, NULL, prepare_resize, run_resize);
-LIST(TensorListSetItem, NULL, prepare_set, run_set);
+SP_DEFINE_OP(EmptyTensorList, NULL, SP_OP_PER_REQUEST, prepare_new, run_empty);
+SP_DEFINE_OP(TensorListElementShape, NULL, SP_OP_PER_REQUEST, prepare_shape, run_shape);
+SP_DEFINE_OP(TensorListGetItem, NULL, SP_OP_PER_REQUEST, prepare_get, run_get);
+SP_DEFINE_OP(TensorListLength, NULL, SP_OP_PER_REQUEST, prepare_length, run_length);
+SP_DEFINE_OP(TensorListPopBack, "output_handle tensor", SP_OP_PER_REQUEST, prepare_pop, run_pop);
+SP_DEFINE_OP(TensorListPushBack, NULL, SP_OP_PER_REQUEST, prepare_push, run_push);
+SP_DEFINE_OP(TensorListReserve, NULL, SP_OP_PER_REQUEST, prepare_new, run_reserve);
+SP_DEFINE_OP(TensorListResize, NULL, SP_OP_PER_REQUEST, prepare_resize, run_resize);
+SP_DEFINE_OP(TensorListSetItem, NULL, SP_OP_PER_REQUEST, prepare_set, run_set);

@@ -68,32 +68,7 @@ static sp_status run_gather(const sp_call *call)
 			      indices->count, shape);
 }
 
-/* TensorListConcat(list): the shape is an attribute, and may leave out the first dimension. */
 static sp_status prepare_concat(sp_prepare *prepare, sp_error *err)
-{
-	sp_list_state *state;
-
-	SP_TRY(sp_list__prepare(prepare, 1, 0, "element_dtype", &state, err));
-	SP_TRY(sp_list__refuse_lists(prepare, err));
-	SP_TRY(sp_list__shape_attr(prepare, "element_shape", &state->shape, err));
-	SP_TRY(sp_prepare_outputs(prepare, 2, state->dtype, err));
-	prepare->out_dtypes[1] = SP_INT64;
-	return SP_OK;
-}
-
-static sp_status run_concat(const sp_call *call)
-{
-	const sp_list_state *state = call->state;
-	sp_partial_shape shape = state->shape;
-	const sp_list *list;
-
-	SP_TRY(sp_list__input(call, 0, &list));
-	if (shape.rank > 0)
-		shape.dims[0] = -1;
-	return sp_list__concat(call, list, shape, NULL, 0);
-}
-
-static sp_status prepare_concat_v2(sp_prepare *prepare, sp_error *err)
 {
 	sp_list_state *state;
 
@@ -106,7 +81,7 @@ static sp_status prepare_concat_v2(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-static sp_status run_concat_v2(const sp_call *call)
+static sp_status run_concat(const sp_call *call)
 {
 	const sp_list *list;
 	sp_partial_shape shape;
@@ -134,23 +109,14 @@ static sp_status run_from_tensor(const sp_call *call)
 {
 	const sp_list_state *state = call->state;
 	const sp_tensor *t = call->in[0];
-	sp_list like = {.dtype = state->dtype, .max_count = -1}, *list;
-	sp_list_cut cut;
+	sp_list like = {.dtype = state->dtype, .max_count = -1};
 	size_t n;
 
 	SP_TRY(sp_partial_shape_from(call, 1, &like.shape));
 	SP_TRY(sp_list__check_rows(call, t, &like));
 	n = (size_t)t->shape.dims[0];
-	SP_TRY(sp_list_create(call, 0, &like, n, n));
-	SP_TRY(sp_list__cut_begin(call, t, n, &cut));
-	list = sp_tensor_list(call->out[0]);
-	for (size_t i = 0; i < n; i++) {
-		sp_tensor piece = sp_list__cut_take(&cut, i, 1, true);
-
-		sp_list_set(call, list, i, &piece);
-	}
-	sp_list__cut_end(call, &cut);
-	return SP_OK;
+	SP_TRY(sp_list_new(call, call->out[0], &like, n, n));
+	return sp_list__scatter(call, t, NULL, sp_tensor_list(call->out[0]));
 }
 
 /* TensorListScatter(tensor, indices, shape); V2 has the number of elements as the last input */
@@ -192,7 +158,7 @@ static sp_status run_scatter(const sp_call *call)
 				       count - 1, (long long)wanted);
 	if (wanted >= 0)
 		count = (size_t)wanted;
-	SP_TRY(sp_list_create(call, 0, &like, count, count));
+	SP_TRY(sp_list_new(call, call->out[0], &like, count, count));
 	return sp_list__scatter(call, call->in[0], call->in[1], sp_tensor_list(call->out[0]));
 }
 
@@ -215,68 +181,15 @@ static sp_status run_scatter_into(const sp_call *call)
 	SP_TRY(sp_list__input(call, 0, &list));
 	SP_TRY(sp_list__check_rows(call, call->in[1], list));
 	SP_TRY(sp_list__check_indices(call, call->in[1], call->in[2], &count));
-	SP_TRY(sp_list_modify(call, 0, 0, count > list->count ? count : list->count, &to));
-	while (to->count < count)
-		to->items[to->count++] = (sp_tensor){0};
+	SP_TRY(sp_list_modify(call, 0, 0, count, &to));
 	return sp_list__scatter(call, call->in[1], call->in[2], to);
 }
 
-static sp_status prepare_split(sp_prepare *prepare, sp_error *err)
-{
-	sp_list_state *state;
-
-	SP_TRY(sp_list__prepare_new(prepare, 3, "element_dtype", &state, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, state->dtype, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, SP_INT64, err));
-	SP_TRY(sp_list__refuse_lists(prepare, err));
-	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
-}
-
-/* The list's shape applies to all dimensions but the first. */
-static sp_status check_split(const sp_call *call, const sp_tensor *t, const sp_list *like)
-{
-	sp_list rest = *like;
-	char text[SP_SHAPE_TEXT_SIZE];
-
-	if (like->shape.rank == 0)
-		return sp_call_invalid(call,
-				       "TensorListSplit requires element_shape to be at least "
-				       "of rank 1, but saw: %s",
-				       sp_partial_shape_text(&like->shape, text));
-	for (int d = 1; d < rest.shape.rank; d++)
-		rest.shape.dims[d - 1] = rest.shape.dims[d];
-	if (rest.shape.rank > 0)
-		rest.shape.rank--;
-	return sp_list__check_rows(call, t, &rest);
-}
-
-static sp_status run_split(const sp_call *call)
-{
-	const sp_list_state *state = call->state;
-	const sp_tensor *t = call->in[0], *lengths = call->in[2];
-	sp_list like = {.dtype = state->dtype, .max_count = -1};
-
-	SP_TRY(sp_partial_shape_from(call, 1, &like.shape));
-	SP_TRY(check_split(call, t, &like));
-	SP_TRY(sp_list__check_lengths(call, t, lengths));
-	SP_TRY(sp_list_create(call, 0, &like, lengths->count, lengths->count));
-	return sp_list__split(call, t, lengths, sp_tensor_list(call->out[0]));
-}
-
-#define LIST(op, names, prepare_op, run_op)                   \
-	const sp_op sp_op_##op = {.name = #op,                \
-				  .outputs = names,           \
-				  .flags = SP_OP_PER_REQUEST, \
-				  .prepare = prepare_op,      \
-				  .run = run_op}
-
-LIST(TensorListConcat, "tensor lengths", prepare_concat, run_concat);
-LIST(TensorListConcatV2, "tensor lengths", prepare_concat_v2, run_concat_v2);
-LIST(TensorListFromTensor, NULL, prepare_from_tensor, run_from_tensor);
-LIST(TensorListGather, NULL, prepare_gather, run_gather);
-LIST(TensorListScatter, NULL, prepare_scatter, run_scatter);
-LIST(TensorListScatterIntoExistingList, NULL, prepare_scatter_into, run_scatter_into);
-LIST(TensorListScatterV2, NULL, prepare_scatter, run_scatter);
-LIST(TensorListSplit, NULL, prepare_split, run_split);
-LIST(TensorListStack, NULL, prepare_stack, run_stack);
+SP_DEFINE_OP(TensorListConcatV2, "tensor lengths", SP_OP_PER_REQUEST, prepare_concat, run_concat);
+SP_DEFINE_OP(TensorListFromTensor, NULL, SP_OP_PER_REQUEST, prepare_from_tensor, run_from_tensor);
+SP_DEFINE_OP(TensorListGather, NULL, SP_OP_PER_REQUEST, prepare_gather, run_gather);
+SP_DEFINE_OP(TensorListScatter, NULL, SP_OP_PER_REQUEST, prepare_scatter, run_scatter);
+SP_DEFINE_OP(TensorListScatterIntoExistingList, NULL, SP_OP_PER_REQUEST, prepare_scatter_into,
+	     run_scatter_into);
+SP_DEFINE_OP(TensorListScatterV2, NULL, SP_OP_PER_REQUEST, prepare_scatter, run_scatter);
+SP_DEFINE_OP(TensorListStack, NULL, SP_OP_PER_REQUEST, prepare_stack, run_stack);

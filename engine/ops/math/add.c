@@ -70,5 +70,5 @@ static sp_status run_add(const sp_call *call)
 	return call->state == NULL ? join_strings(call) : sp_binary__run(call);
 }
 
-const sp_op sp_op_Add = {.name = "Add", .prepare = prepare_add, .run = run_add};
-const sp_op sp_op_AddV2 = {.name = "AddV2", .prepare = prepare_add_v2, .run = sp_binary__run};
+SP_DEFINE_OP(Add, NULL, 0, prepare_add, run_add);
+SP_DEFINE_OP(AddV2, NULL, 0, prepare_add_v2, sp_binary__run);

@@ -11,27 +11,17 @@
  * input and input 0 are then exchanged in the order of addition.  For n float terms the error is at
  * most n * 2^-24 times the sum of their absolute values.
  */
-typedef struct add_n_state {
-	sp_binary_fn *add;
-} add_n_state;
-
 static sp_status prepare_add_n(sp_prepare *prepare, sp_error *err)
 {
-	add_n_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
 	if (prepare->in_count == 0)
 		return sp_error_set(err, SP_INVALID, "%s takes at least one input",
 				    prepare->node->op_name);
 	dtype = prepare->in_dtypes[0];
 	for (size_t i = 1; i < prepare->in_count; i++)
 		SP_TRY(sp_prepare_input_dtype(prepare, i, dtype, err));
-	if (dtype == SP_VARIANT)
-		return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
-	state->add = sp_add__binary.kernels[dtype];
-	if (state->add == NULL)
+	if (dtype != SP_VARIANT && sp_add__binary.kernels[dtype] == NULL)
 		return sp_prepare_unsupported(prepare, dtype, err);
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
@@ -85,7 +75,7 @@ static const void *term(const sp_call *call, size_t i, size_t first)
 
 static sp_status run_add_n(const sp_call *call)
 {
-	const add_n_state *state = call->state;
+	sp_binary_fn *add = sp_add__binary.kernels[call->in[0]->dtype];
 	size_t first;
 
 	if (call->in[0]->dtype == SP_VARIANT && call->in_count > 1)
@@ -97,16 +87,14 @@ static sp_status run_add_n(const sp_call *call)
 	}
 	SP_TRY(make_output(call, &first));
 	for (size_t i = 1; i < call->in_count; i++)
-		state->add(
-			&(sp_binary_run){.left = i == 1 ? term(call, 0, first) : call->out[0]->data,
-					 .right = term(call, i, first),
-					 .out = call->out[0]->data,
-					 .count = call->out[0]->count,
-					 .left_step = 1,
-					 .right_step = 1});
+		add(&(sp_binary_run){.left = i == 1 ? term(call, 0, first) : call->out[0]->data,
+				     .right = term(call, i, first),
+				     .out = call->out[0]->data,
+				     .count = call->out[0]->count,
+				     .left_step = 1,
+				     .right_step = 1});
 	return SP_OK;
 }
 
-const sp_op sp_op_AddN = {.name = "AddN", .prepare = prepare_add_n, .run = run_add_n};
-const sp_op sp_op_AccumulateNV2 = {
-	.name = "AccumulateNV2", .prepare = prepare_add_n, .run = run_add_n};
+SP_DEFINE_OP(AddN, NULL, 0, prepare_add_n, run_add_n);
+SP_DEFINE_OP(AccumulateNV2, NULL, 0, prepare_add_n, run_add_n);

@@ -4,7 +4,7 @@
 #include "engine/kernels/narrow.h"
 #include "engine/graph/op.h"
 #include "engine/ops/math/broadcast.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 
 /*
  * Elementwise binary operators with broadcasting.  An operator is defined by its name and an

@@ -4,7 +4,7 @@
 
 #include "engine/kernels/narrow.h"
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 
 /* C leaves conversions out of range undefined, so they get the result of x86 explicitly. */
 static inline int32_t to_i32(double x)
@@ -234,4 +234,4 @@ static sp_status run_cast(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Cast = {.name = "Cast", .prepare = prepare_cast, .run = run_cast};
+SP_DEFINE_OP(Cast, NULL, 0, prepare_cast, run_cast);

@@ -72,5 +72,5 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_CheckNumerics = {.name = "CheckNumerics", .prepare = prepare, .run = run};
-const sp_op sp_op_CheckNumericsV2 = {.name = "CheckNumericsV2", .prepare = prepare, .run = run};
+SP_DEFINE_OP(CheckNumerics, NULL, 0, prepare, run);
+SP_DEFINE_OP(CheckNumericsV2, NULL, 0, prepare, run);

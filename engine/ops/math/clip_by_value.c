@@ -1,5 +1,5 @@
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 
 /*
  * ClipByValue: max(low, min(x, high)).  low and high are scalars or have the
@@ -36,23 +36,15 @@ SP_FOR_NUMBER(CLIP, clip)
 
 static clip_fn *const kernels[SP_DTYPE_COUNT] = {SP_TABLE_NUMBER(clip)};
 
-typedef struct clip_state {
-	clip_fn *kernel;
-} clip_state;
-
 static sp_status prepare_clip(sp_prepare *prepare, sp_error *err)
 {
-	clip_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 3, err));
 	dtype = prepare->in_dtypes[0];
 	SP_TRY(sp_prepare_input_dtype(prepare, 1, dtype, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 2, dtype, err));
-	state->kernel = kernels[dtype];
-	if (state->kernel == NULL)
+	if (kernels[dtype] == NULL)
 		return sp_prepare_unsupported(prepare, dtype, err);
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
@@ -71,7 +63,6 @@ static sp_status check_limit(const sp_call *call, size_t i)
 
 static sp_status run_clip(const sp_call *call)
 {
-	const clip_state *state = call->state;
 	const sp_tensor *x = call->in[0], *low = call->in[1], *high = call->in[2];
 	clip_run run;
 
@@ -85,8 +76,8 @@ static sp_status run_clip(const sp_call *call)
 			 .high_step = high->shape.rank != 0,
 			 .out = call->out[0]->data,
 			 .count = x->count};
-	state->kernel(&run);
+	kernels[x->dtype](&run);
 	return SP_OK;
 }
 
-const sp_op sp_op_ClipByValue = {.name = "ClipByValue", .prepare = prepare_clip, .run = run_clip};
+SP_DEFINE_OP(ClipByValue, NULL, 0, prepare_clip, run_clip);

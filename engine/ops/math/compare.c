@@ -46,25 +46,16 @@ typedef struct equality_state {
 	bool refuse_shapes; /* shapes that do not broadcast are an error */
 } equality_state;
 
-static sp_status prepare_equality(sp_prepare *prepare, const sp_binary *binary, sp_error *err)
+static sp_status prepare_equality(sp_prepare *prepare, sp_error *err)
 {
 	equality_state *state = sp_prepare_state(prepare, sizeof(*state));
+	const sp_binary *binary = prepare->node->op == &sp_op_Equal ? &equal : &not_equal;
 
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
 	SP_TRY(sp_node_attr_bool(prepare->node, "incompatible_shape_error", true,
 				 &state->refuse_shapes, err));
 	return sp_binary__prepare_state(prepare, binary, &state->binary, err);
-}
-
-static sp_status prepare_equal(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_equality(prepare, &equal, err);
-}
-
-static sp_status prepare_not_equal(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_equality(prepare, &not_equal, err);
 }
 
 static sp_status run_equality(const sp_call *call)
@@ -81,6 +72,5 @@ static sp_status run_equality(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Equal = {.name = "Equal", .prepare = prepare_equal, .run = run_equality};
-const sp_op sp_op_NotEqual = {
-	.name = "NotEqual", .prepare = prepare_not_equal, .run = run_equality};
+SP_DEFINE_OP(Equal, NULL, 0, prepare_equality, run_equality);
+SP_DEFINE_OP(NotEqual, NULL, 0, prepare_equality, run_equality);

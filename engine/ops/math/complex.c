@@ -6,7 +6,7 @@
 
 #include "engine/ops/ops.h"
 #include "engine/ops/math/binary.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 
 /*
  * Conj, Real, Imag, ComplexAbs, Angle and Complex.
@@ -161,4 +161,4 @@ static sp_status prepare_complex(sp_prepare *prepare, sp_error *err)
 				  err);
 }
 
-const sp_op sp_op_Complex = {.name = "Complex", .prepare = prepare_complex, .run = sp_binary__run};
+SP_DEFINE_OP(Complex, NULL, 0, prepare_complex, sp_binary__run);

@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "engine/ops/ops.h"
 #include "engine/ops/array/array.h"
 
 /*
@@ -24,9 +25,10 @@ typedef struct fourier_state {
 	sp_dtype to;
 } fourier_state;
 
-static sp_status prepare_any(sp_prepare *prepare, bool inverse, sp_error *err)
+static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
 	fourier_state *state = sp_prepare_state(prepare, sizeof(*state));
+	bool inverse = prepare->node->op == &sp_op_IRFFT;
 	const char *attr = inverse ? "Treal" : "Tcomplex";
 	sp_dtype dtype, real, complex;
 
@@ -46,16 +48,6 @@ static sp_status prepare_any(sp_prepare *prepare, bool inverse, sp_error *err)
 	if (state->to != (inverse ? real : complex))
 		return sp_prepare_unsupported(prepare, state->to, err);
 	return sp_prepare_outputs(prepare, 1, state->to, err);
-}
-
-static sp_status prepare_forward(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_any(prepare, false, err);
-}
-
-static sp_status prepare_inverse(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_any(prepare, true, err);
 }
 
 /* ------------------------------------------------------- complex transforms */
@@ -273,5 +265,5 @@ static sp_status run_fourier(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_RFFT = {.name = "RFFT", .prepare = prepare_forward, .run = run_fourier};
-const sp_op sp_op_IRFFT = {.name = "IRFFT", .prepare = prepare_inverse, .run = run_fourier};
+SP_DEFINE_OP(RFFT, NULL, 0, prepare, run_fourier);
+SP_DEFINE_OP(IRFFT, NULL, 0, prepare, run_fourier);

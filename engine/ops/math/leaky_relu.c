@@ -1,5 +1,5 @@
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 
 /*
  * LeakyRelu: x where x > 0, else alpha * x, alpha being rounded to the element type.
@@ -32,9 +32,10 @@ SP_FOR_FLOATING(LEAKY, leaky)
 
 static leaky_fn *const kernels[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(leaky)};
 
-static sp_status prepare_any(sp_prepare *prepare, size_t inputs, sp_error *err)
+static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
 	leaky_state *state = sp_prepare_state(prepare, sizeof(*state));
+	size_t inputs = prepare->node->op == &sp_op_LeakyRelu ? 1 : 2;
 	sp_dtype dtype;
 
 	if (state == NULL)
@@ -47,16 +48,6 @@ static sp_status prepare_any(sp_prepare *prepare, size_t inputs, sp_error *err)
 	if (state->kernel == NULL)
 		return sp_prepare_unsupported(prepare, dtype, err);
 	return sp_prepare_outputs(prepare, 1, dtype, err);
-}
-
-static sp_status prepare_leaky(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_any(prepare, 1, err);
-}
-
-static sp_status prepare_gradient(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_any(prepare, 2, err);
 }
 
 static sp_status run_leaky(const sp_call *call)
@@ -81,6 +72,5 @@ static sp_status run_gradient(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_LeakyRelu = {.name = "LeakyRelu", .prepare = prepare_leaky, .run = run_leaky};
-const sp_op sp_op_LeakyReluGrad = {
-	.name = "LeakyReluGrad", .prepare = prepare_gradient, .run = run_gradient};
+SP_DEFINE_OP(LeakyRelu, NULL, 0, prepare, run_leaky);
+SP_DEFINE_OP(LeakyReluGrad, NULL, 0, prepare, run_gradient);

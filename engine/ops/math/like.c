@@ -88,5 +88,5 @@ static sp_status run_zeros(const sp_call *call)
 	return call->in[0]->dtype == SP_VARIANT ? sp_list__zeros_like(call) : run_like(call);
 }
 
-const sp_op sp_op_ZerosLike = {.name = "ZerosLike", .prepare = prepare_zeros, .run = run_zeros};
-const sp_op sp_op_OnesLike = {.name = "OnesLike", .prepare = prepare_ones, .run = run_like};
+SP_DEFINE_OP(ZerosLike, NULL, 0, prepare_zeros, run_zeros);
+SP_DEFINE_OP(OnesLike, NULL, 0, prepare_ones, run_like);

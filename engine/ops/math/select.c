@@ -140,7 +140,5 @@ static sp_status run_select(const sp_call *call)
 			       sp_shape_text(condition, a), sp_shape_text(yes, b));
 }
 
-const sp_op sp_op_Select = {
-	.name = "Select", .flags = SP_OP_MOVES, .prepare = prepare_select, .run = run_select};
-const sp_op sp_op_SelectV2 = {
-	.name = "SelectV2", .flags = SP_OP_MOVES, .prepare = prepare_select, .run = run_select_v2};
+SP_DEFINE_OP(Select, NULL, SP_OP_MOVES, prepare_select, run_select);
+SP_DEFINE_OP(SelectV2, NULL, SP_OP_MOVES, prepare_select, run_select_v2);

@@ -4,7 +4,7 @@
 #include "engine/kernels/float_functions.h"
 #include "engine/kernels/narrow.h"
 #include "engine/graph/op.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 
 /*
  * Elementwise unary operators.  An operator is defined by its name and an expression of the value

@@ -147,7 +147,6 @@ static sp_status run_gradient(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_BiasAddGrad = {
-	.name = "BiasAddGrad", .prepare = prepare_gradient, .run = run_gradient};
-const sp_op sp_op_BiasAdd = {.name = "BiasAdd", .prepare = prepare_bias, .run = run_bias};
-const sp_op sp_op_BiasAddV1 = {.name = "BiasAddV1", .prepare = prepare_bias, .run = run_bias};
+SP_DEFINE_OP(BiasAddGrad, NULL, 0, prepare_gradient, run_gradient);
+SP_DEFINE_OP(BiasAdd, NULL, 0, prepare_bias, run_bias);
+SP_DEFINE_OP(BiasAddV1, NULL, 0, prepare_bias, run_bias);

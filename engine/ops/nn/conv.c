@@ -29,7 +29,7 @@ static sp_status prepare_conv(sp_prepare *prepare, sp_error *err)
 
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_window__read_filtered(&state->window, prepare, false, "dilations", err));
+	SP_TRY(sp_window__read_filtered(&state->window, prepare, err));
 	dtype = prepare->in_dtypes[0];
 	if (sp_dtype_is_floating(dtype) || dtype == SP_INT32)
 		state->multiply = sp_gemm__find(dtype);
@@ -75,7 +75,7 @@ static sp_status check_channels(const sp_call *call, conv_plan *p)
 static int64_t piece_length(const conv_plan *p)
 {
 	enum { FEWEST = 32 };
-	int64_t columns = p->window.axes[2].out, rows = (FEWEST + columns - 1) / columns;
+	int64_t columns = p->window.axes[1].out, rows = (FEWEST + columns - 1) / columns;
 
 	if (rows > p->positions / columns)
 		rows = p->positions / columns;
@@ -86,13 +86,12 @@ static sp_status make_plan(const sp_call *call, conv_plan *p)
 {
 	const conv_state *state = call->state;
 	const sp_tensor *in = call->in[0], *filter = call->in[1];
-	int64_t size[SP_WINDOW_AXES];
 	sp_shape shape;
 
 	*p = (conv_plan){.size = sp_dtype_size(in->dtype), .in = in->data, .filter = filter->data};
-	SP_TRY(sp_array__need_rank(call, 1, 5 - state->window.first));
-	sp_window__filter_size(&state->window, &filter->shape, size);
-	SP_TRY(sp_window__plan(&state->window, call, &in->shape, size, &p->window, &shape));
+	SP_TRY(sp_array__need_rank(call, 1, 4));
+	SP_TRY(sp_window__plan(&state->window, call, &in->shape, filter->shape.dims, &p->window,
+			       &shape));
 	SP_TRY(check_channels(call, p));
 	shape.dims[shape.rank - 1] = p->outputs;
 	SP_TRY(sp_call_output(call, 0, in->dtype, &shape));
@@ -101,7 +100,7 @@ static sp_status make_plan(const sp_call *call, conv_plan *p)
 	/* The patch size cannot overflow: the filter, which has outputs, is at least as large. */
 	p->positions = shape.dims[0] * p->window.positions;
 	p->piece = piece_length(p);
-	p->patch = size[0] * size[1] * size[2] * p->group_channels;
+	p->patch = filter->shape.dims[0] * filter->shape.dims[1] * p->group_channels;
 	p->patches = sp_call_bytes(call, (size_t)p->piece, (size_t)p->patch * p->size);
 	if (p->groups > 1)
 		p->results = sp_call_bytes(call, (size_t)p->piece,
@@ -129,11 +128,11 @@ static void copy_patch(const conv_plan *p, int64_t position, int64_t group, char
 	sp_window__reach(&p->window, position % p->window.positions, &reach);
 	if (sp_window__inside(&reach) * p->group_channels < p->patch)
 		memset(to, 0, (size_t)p->patch * p->size);
-	SP_WINDOW_FOR_EACH(&reach, d, i, j)
+	SP_WINDOW_FOR_EACH(&reach, i, j)
 	{
-		size_t from = (size_t)sp_window__pixel(&p->window, &reach, d, i, j);
+		size_t from = (size_t)sp_window__pixel(&p->window, &reach, i, j);
 
-		memcpy(to + (size_t)sp_window__place(&p->window, d, i, j) * part,
+		memcpy(to + (size_t)sp_window__place(&p->window, i, j) * part,
 		       image + from * pixel + (size_t)group * part, part);
 	}
 }
@@ -285,4 +284,4 @@ static sp_status run_conv(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Conv2D = {.name = "Conv2D", .prepare = prepare_conv, .run = run_conv};
+SP_DEFINE_OP(Conv2D, NULL, 0, prepare_conv, run_conv);

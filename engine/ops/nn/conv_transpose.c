@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 #include "engine/ops/nn/gemm.h"
 #include "engine/ops/nn/window.h"
 
@@ -9,10 +9,10 @@
  * Conv2DBackpropInput: transposed convolution.  Each value of out_backprop, times the filter, is
  * added to the pixels that Conv2D would have read for it:
  *
- *     input_sizes   the shape of the result, [batch, (planes,) rows, columns, channels], or for
- *                   Conv2DBackpropInput only [rows, columns]
- *     filter        [(depth,) height, width, channels, outputs]
- *     out_backprop  [batch, (...,) ..., ..., outputs], the output shape of the convolution
+ *     input_sizes   the shape of the result, [batch, rows, columns, channels], or only
+ *                   [rows, columns]
+ *     filter        [height, width, channels, outputs]
+ *     out_backprop  [batch, ..., ..., outputs], the output shape of the convolution
  *
  * Numerics: engine/ops/nn/gemm.h over the outputs; then patches are added in the order of their
  * positions, in the element type, each sum rounded.  With w overlapping patches, u the rounding
@@ -48,19 +48,15 @@ typedef struct transpose_state {
 static sp_status prepare_transpose(sp_prepare *prepare, sp_error *err)
 {
 	transpose_state *state = sp_prepare_state(prepare, sizeof(*state));
-	sp_window *window;
 	sp_dtype dtype;
 
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	window = &state->window;
 	SP_TRY(sp_prepare_inputs(prepare, 3, err));
 	SP_TRY(sp_prepare_input_index(prepare, 0, err));
 	dtype = prepare->in_dtypes[1];
 	SP_TRY(sp_prepare_input_dtype(prepare, 2, dtype, err));
-	SP_TRY(sp_window__read(window, prepare, false, err));
-	SP_TRY(sp_window__read_list(window, prepare, "strides", false, window->strides, err));
-	SP_TRY(sp_window__read_list(window, prepare, "dilations", true, window->dilations, err));
+	SP_TRY(sp_window__read(&state->window, prepare, err));
 	state->multiply = sp_gemm__find(dtype);
 	state->add = adders[dtype];
 	if (state->add == NULL)
@@ -75,16 +71,16 @@ static sp_status read_shape(const sp_call *call, sp_shape *shape)
 	const sp_shape *filter = &call->in[1]->shape, *out = &call->in[2]->shape;
 
 	SP_TRY(sp_array__shape(call, 0, false, shape));
-	if (sizes->count == 2 && out->rank == 4) {
+	if (sizes->count == 2) {
 		shape->rank = 4;
 		shape->dims[2] = shape->dims[1];
 		shape->dims[1] = shape->dims[0];
 		shape->dims[0] = out->dims[0];
 		shape->dims[3] = filter->dims[2];
 	}
-	if (shape->rank != out->rank)
-		return sp_call_invalid(call, "input_sizes has %zu numbers for rank %d",
-				       sizes->count, out->rank);
+	if (shape->rank != 4)
+		return sp_call_invalid(call, "input_sizes has %zu numbers, not 2 or 4",
+				       sizes->count);
 	return SP_OK;
 }
 
@@ -94,17 +90,14 @@ static sp_status plan_window(const sp_call *call, sp_shape *shape, sp_window_pla
 	const transpose_state *state = call->state;
 	const sp_shape *filter = &call->in[1]->shape, *out = &call->in[2]->shape;
 	char made_text[SP_SHAPE_TEXT_SIZE], out_text[SP_SHAPE_TEXT_SIZE];
-	int rank = 5 - state->window.first;
-	int64_t size[SP_WINDOW_AXES];
 	sp_shape made;
 
-	SP_TRY(sp_array__need_rank(call, 1, rank));
-	SP_TRY(sp_array__need_rank(call, 2, rank));
+	SP_TRY(sp_array__need_rank(call, 1, 4));
+	SP_TRY(sp_array__need_rank(call, 2, 4));
 	SP_TRY(read_shape(call, shape));
-	sp_window__filter_size(&state->window, filter, size);
-	SP_TRY(sp_window__plan(&state->window, call, shape, size, plan, &made));
-	made.dims[rank - 1] = filter->dims[rank - 1];
-	if (!sp_shape_equal(&made, out) || filter->dims[rank - 2] != plan->channels)
+	SP_TRY(sp_window__plan(&state->window, call, shape, filter->dims, plan, &made));
+	made.dims[3] = filter->dims[3];
+	if (!sp_shape_equal(&made, out) || filter->dims[2] != plan->channels)
 		return sp_call_invalid(
 			call, "out_backprop has shape %s, not %s, or the filter other channels",
 			sp_shape_text(out, out_text), sp_shape_text(&made, made_text));
@@ -118,10 +111,10 @@ static void add_patch(const transpose_state *state, const sp_window_plan *plan, 
 	sp_window_reach reach;
 
 	sp_window__reach(plan, position, &reach);
-	SP_WINDOW_FOR_EACH(&reach, d, i, j)
+	SP_WINDOW_FOR_EACH(&reach, i, j)
 	{
-		size_t to = (size_t)sp_window__pixel(plan, &reach, d, i, j);
-		size_t from = (size_t)sp_window__place(plan, d, i, j);
+		size_t to = (size_t)sp_window__pixel(plan, &reach, i, j);
+		size_t from = (size_t)sp_window__place(plan, i, j);
 
 		state->add(image + to * pixel, patch + from * pixel, (size_t)plan->channels);
 	}
@@ -172,7 +165,7 @@ static sp_status run_transpose(const sp_call *call)
 	if (from->count == 0)
 		return SP_OK;
 	images = (size_t)shape.dims[0];
-	outputs = (size_t)filter->shape.dims[filter->shape.rank - 1];
+	outputs = (size_t)filter->shape.dims[3];
 	patch = filter->count / outputs;
 	g = (sp_gemm){.a = from->data, .k = outputs, .b = filter->data, .n = patch};
 	g.a_row = g.b_column = outputs;
@@ -188,5 +181,4 @@ static sp_status run_transpose(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Conv2DBackpropInput = {
-	.name = "Conv2DBackpropInput", .prepare = prepare_transpose, .run = run_transpose};
+SP_DEFINE_OP(Conv2DBackpropInput, NULL, 0, prepare_transpose, run_transpose);

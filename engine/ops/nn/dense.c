@@ -136,15 +136,6 @@ static sp_status run_dense(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_DenseLayer = {
-	.name = "DenseLayer",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_layer,
-	.run = run_layer,
-};
+SP_DEFINE_OP(DenseLayer, NULL, SP_OP_READS_VARIABLE, prepare_layer, run_layer);
 
-const sp_op sp_op_Dense = {
-	.name = "Dense",
-	.prepare = prepare_dense,
-	.run = run_dense,
-};
+SP_DEFINE_OP(Dense, NULL, 0, prepare_dense, run_dense);

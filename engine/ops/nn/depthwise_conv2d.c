@@ -1,5 +1,5 @@
 #include "engine/ops/array/array.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 #include "engine/ops/nn/window.h"
 
 /*
@@ -33,10 +33,10 @@ typedef void pixel_fn(const depthwise_plan *p, const sp_window_reach *reach, con
 		for (int64_t k = 0; k < outputs; k++) {                                            \
 			sp_value_##type sum = 0;                                                   \
                                                                                                    \
-			SP_WINDOW_FOR_EACH(reach, d, i, j)                                         \
+			SP_WINDOW_FOR_EACH(reach, i, j)                                            \
 			{                                                                          \
-				int64_t at = sp_window__pixel(window, reach, d, i, j);             \
-				int64_t place = sp_window__place(window, d, i, j);                 \
+				int64_t at = sp_window__pixel(window, reach, i, j);                \
+				int64_t place = sp_window__place(window, i, j);                    \
                                                                                                    \
 				sum += SP_LOAD_##type(pixels[at * channels + k / p->multiplier]) * \
 				       SP_LOAD_##type(weights[place * outputs + k]);               \
@@ -61,7 +61,7 @@ static sp_status prepare_depthwise(sp_prepare *prepare, sp_error *err)
 
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_window__read_filtered(&state->window, prepare, false, "dilations", err));
+	SP_TRY(sp_window__read_filtered(&state->window, prepare, err));
 	dtype = prepare->in_dtypes[0];
 	state->kernel = kernels[dtype];
 	if (state->kernel == NULL)
@@ -74,14 +74,13 @@ static sp_status run_depthwise(const sp_call *call)
 	const depthwise_state *state = call->state;
 	const sp_tensor *in = call->in[0], *filter = call->in[1];
 	size_t size = sp_dtype_size(in->dtype), image, pixel;
-	int64_t window_size[SP_WINDOW_AXES];
 	sp_window_reach reach;
 	depthwise_plan p;
 	sp_shape shape;
 
 	SP_TRY(sp_array__need_rank(call, 1, 4));
-	sp_window__filter_size(&state->window, &filter->shape, window_size);
-	SP_TRY(sp_window__plan(&state->window, call, &in->shape, window_size, &p.window, &shape));
+	SP_TRY(sp_window__plan(&state->window, call, &in->shape, filter->shape.dims, &p.window,
+			       &shape));
 	p.multiplier = filter->shape.dims[3];
 	if (filter->shape.dims[2] != p.window.channels)
 		return sp_call_invalid(call, "a filter of %lld channels for an input of %lld",
@@ -103,5 +102,4 @@ static sp_status run_depthwise(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_DepthwiseConv2dNative = {
-	.name = "DepthwiseConv2dNative", .prepare = prepare_depthwise, .run = run_depthwise};
+SP_DEFINE_OP(DepthwiseConv2dNative, NULL, 0, prepare_depthwise, run_depthwise);

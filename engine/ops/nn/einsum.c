@@ -3,7 +3,7 @@
 #include "base/size.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/array/strided_copy.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 #include "engine/ops/nn/gemm.h"
 #include "engine/ops/reduce/reduce.h"
 
@@ -397,17 +397,17 @@ static void copy_walk(const sp_reduce_walk *walk, size_t size, bool spreads, voi
 		      const void *from)
 {
 	int64_t dense[SP_MAX_RANK], stride = (int64_t)size;
-	sp_strided_copy box = {.rank = 0};
+	sp_strided_copy copy = {.rank = 0};
 
 	for (int d = walk->rank; d-- > 0; stride *= (int64_t)walk->dims[d])
 		dense[d] = stride;
 	for (int d = 0; d < walk->rank; d++) {
 		int64_t walked = (int64_t)(walk->strides[d] * size);
 
-		sp_strided_copy__add(&box, (int64_t)walk->dims[d], spreads ? walked : dense[d],
+		sp_strided_copy__add(&copy, (int64_t)walk->dims[d], spreads ? walked : dense[d],
 				     spreads ? dense[d] : walked);
 	}
-	sp_strided_copy__run(&box, to, from, size);
+	sp_strided_copy__run(&copy, to, from, size);
 }
 
 /* ----------------------------------------------------------- the operands */
@@ -602,5 +602,5 @@ static sp_status run_einsum(const sp_call *call)
 	return status;
 }
 
-const sp_op sp_op_Einsum = {.name = "Einsum", .prepare = prepare_einsum, .run = run_einsum};
-const sp_op sp_op_XlaEinsum = {.name = "XlaEinsum", .prepare = prepare_einsum, .run = run_einsum};
+SP_DEFINE_OP(Einsum, NULL, 0, prepare_einsum, run_einsum);
+SP_DEFINE_OP(XlaEinsum, NULL, 0, prepare_einsum, run_einsum);

@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 
 /*
  * FusedBatchNorm, V2 and V3:
@@ -117,9 +117,10 @@ static sp_status read_format(norm_state *state, const sp_node *node, sp_error *e
 	return SP_OK;
 }
 
-static sp_status prepare_norm(sp_prepare *prepare, size_t outputs, sp_error *err)
+static sp_status prepare_norm(sp_prepare *prepare, sp_error *err)
 {
 	norm_state *state = sp_prepare_state(prepare, sizeof(*state));
+	size_t outputs = prepare->node->op == &sp_op_FusedBatchNormV3 ? 6 : 5;
 	sp_dtype dtype;
 	float factor;
 
@@ -141,16 +142,6 @@ static sp_status prepare_norm(sp_prepare *prepare, size_t outputs, sp_error *err
 	SP_TRY(sp_prepare_outputs(prepare, outputs, SP_FLOAT, err));
 	prepare->out_dtypes[0] = dtype;
 	return SP_OK;
-}
-
-static sp_status prepare_five(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_norm(prepare, 5, err);
-}
-
-static sp_status prepare_six(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_norm(prepare, 6, err);
 }
 
 static sp_status check_shapes(const sp_call *call, int *axis)
@@ -240,11 +231,6 @@ static sp_status run_norm(const sp_call *call)
 
 #define OUTPUTS "y batch_mean batch_variance reserve_space_1 reserve_space_2"
 
-const sp_op sp_op_FusedBatchNorm = {
-	.name = "FusedBatchNorm", .outputs = OUTPUTS, .prepare = prepare_five, .run = run_norm};
-const sp_op sp_op_FusedBatchNormV2 = {
-	.name = "FusedBatchNormV2", .outputs = OUTPUTS, .prepare = prepare_five, .run = run_norm};
-const sp_op sp_op_FusedBatchNormV3 = {.name = "FusedBatchNormV3",
-				      .outputs = OUTPUTS " reserve_space_3",
-				      .prepare = prepare_six,
-				      .run = run_norm};
+SP_DEFINE_OP(FusedBatchNorm, OUTPUTS, 0, prepare_norm, run_norm);
+SP_DEFINE_OP(FusedBatchNormV2, OUTPUTS, 0, prepare_norm, run_norm);
+SP_DEFINE_OP(FusedBatchNormV3, OUTPUTS " reserve_space_3", 0, prepare_norm, run_norm);

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 
 /*
  * c is computed in tiles of ROWS x COLUMNS.  The sums of a tile stay in the cache while k advances

@@ -1,13 +1,14 @@
 #include <math.h>
 
+#include "engine/ops/ops.h"
 #include "engine/ops/array/array.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 #include "engine/ops/nn/window.h"
 
 /*
- * MaxPool, MaxPoolV2 and AvgPool over rows and columns of [batch, rows, columns,
- * channels].  Padding is excluded from the maximum and the mean; a window that
- * lies in padding only gives the lowest number of the type, or 0 / 0.
+ * MaxPool and AvgPool over rows and columns of [batch, rows, columns, channels].  Padding is
+ * excluded from the maximum and the mean; a window that lies in padding only gives the lowest
+ * number of the type, or 0 / 0.
  *
  * Numerics: means are summed in order in the element type, half and bfloat16 in float, and rounded
  * once.
@@ -28,9 +29,9 @@ typedef void pixel_fn(const sp_window_plan *p, const sp_window_reach *reach, con
 		for (int64_t c = 0; c < p->channels; c++) {                                       \
 			acc_type a = start;                                                       \
                                                                                                   \
-			SP_WINDOW_FOR_EACH(reach, d, i, j)                                        \
+			SP_WINDOW_FOR_EACH(reach, i, j)                                           \
 			{                                                                         \
-				int64_t at = sp_window__pixel(p, reach, d, i, j);                 \
+				int64_t at = sp_window__pixel(p, reach, i, j);                    \
 				sp_value_##type x = SP_LOAD_##type(pixels[at * p->channels + c]); \
                                                                                                   \
 				a = step;                                                         \
@@ -65,84 +66,34 @@ typedef struct pool_state {
 	pixel_fn *kernel;
 	sp_window window;
 	int64_t size[SP_WINDOW_AXES];
-	bool from_inputs; /* window size and strides are inputs 1 and 2, not attributes */
 } pool_state;
 
-static sp_status prepare_checked(sp_prepare *prepare, pixel_fn *const *kernels, bool planes,
-				 bool from_inputs, sp_error *err)
+static sp_status prepare_pool(sp_prepare *prepare, sp_error *err)
 {
 	pool_state *state = sp_prepare_state(prepare, sizeof(*state));
-	sp_dtype dtype;
+	pixel_fn *const *kernels = prepare->node->op == &sp_op_MaxPool ? maxima : means;
 
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_window__read(&state->window, prepare, planes, err));
-	state->from_inputs = from_inputs;
-	if (from_inputs) {
-		SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
-		SP_TRY(sp_prepare_input_dtype(prepare, 2, SP_INT32, err));
-	} else {
-		SP_TRY(sp_window__read_list(&state->window, prepare, "ksize", false, state->size,
-					    err));
-		SP_TRY(sp_window__read_list(&state->window, prepare, "strides", false,
-					    state->window.strides, err));
-	}
-	dtype = prepare->in_dtypes[0];
-	state->kernel = kernels[dtype];
+	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_TRY(sp_window__read(&state->window, prepare, err));
+	SP_TRY(sp_window__read_list(prepare, "ksize", state->size, err));
+	state->kernel = kernels[prepare->in_dtypes[0]];
 	if (state->kernel == NULL)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
-}
-
-static sp_status prepare_any(sp_prepare *prepare, pixel_fn *const *kernels, bool planes,
-			     bool from_inputs, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, from_inputs ? 3 : 1, err));
-	return prepare_checked(prepare, kernels, planes, from_inputs, err);
-}
-
-static sp_status prepare_max(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_any(prepare, maxima, false, false, err);
-}
-
-static sp_status prepare_max_v2(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_any(prepare, maxima, false, true, err);
-}
-
-static sp_status prepare_mean(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_any(prepare, means, false, false, err);
-}
-
-static sp_status read_input(const sp_call *call, size_t i, const char *name, int64_t *out)
-{
-	const pool_state *state = call->state;
-	int64_t list[4];
-
-	SP_TRY(sp_array__need_rank(call, i, 1));
-	if (call->in[i]->count != 4)
-		return sp_call_invalid(call, "%s has %zu numbers, not 4", name, call->in[i]->count);
-	for (size_t k = 0; k < 4; k++)
-		list[k] = sp_tensor_index(call->in[i], k);
-	return sp_window__take_list(&state->window, list, name, out, call->err);
+		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
+	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
 }
 
 static sp_status run_pool(const sp_call *call)
 {
-	pool_state state = *(const pool_state *)call->state;
+	const pool_state *state = call->state;
 	const sp_tensor *in = call->in[0];
 	size_t size = sp_dtype_size(in->dtype), image, pixel;
 	sp_window_reach reach;
 	sp_window_plan p;
 	sp_shape shape;
 
-	if (state.from_inputs) {
-		SP_TRY(read_input(call, 1, "ksize", state.size));
-		SP_TRY(read_input(call, 2, "strides", state.window.strides));
-	}
-	SP_TRY(sp_window__plan(&state.window, call, &in->shape, state.size, &p, &shape));
+	SP_TRY(sp_window__plan(&state->window, call, &in->shape, state->size, &p, &shape));
 	SP_TRY(sp_call_output(call, 0, in->dtype, &shape));
 	if (call->out[0]->count == 0)
 		return SP_OK;
@@ -150,12 +101,12 @@ static sp_status run_pool(const sp_call *call)
 	pixel = (size_t)p.channels * size;
 	for (int64_t i = 0; i < shape.dims[0] * p.positions; i++) {
 		sp_window__reach(&p, i % p.positions, &reach);
-		state.kernel(&p, &reach, (const char *)in->data + (size_t)(i / p.positions) * image,
-			     (char *)call->out[0]->data + (size_t)i * pixel);
+		state->kernel(&p, &reach,
+			      (const char *)in->data + (size_t)(i / p.positions) * image,
+			      (char *)call->out[0]->data + (size_t)i * pixel);
 	}
 	return SP_OK;
 }
 
-const sp_op sp_op_MaxPool = {.name = "MaxPool", .prepare = prepare_max, .run = run_pool};
-const sp_op sp_op_MaxPoolV2 = {.name = "MaxPoolV2", .prepare = prepare_max_v2, .run = run_pool};
-const sp_op sp_op_AvgPool = {.name = "AvgPool", .prepare = prepare_mean, .run = run_pool};
+SP_DEFINE_OP(MaxPool, NULL, 0, prepare_pool, run_pool);
+SP_DEFINE_OP(AvgPool, NULL, 0, prepare_pool, run_pool);

@@ -76,27 +76,19 @@ static void log_softmax_doubles(const double *x, double *y, size_t count)
 		y[i] = x[i] - most - log(sum);
 }
 
-static sp_status prepare_rows(sp_prepare *prepare, row_fn *row, double_fn *doubles, sp_error *err)
+static sp_status prepare_rows(sp_prepare *prepare, sp_error *err)
 {
 	softmax_state *state = sp_prepare_state(prepare, sizeof(*state));
 
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	*state = (softmax_state){row, doubles};
+	*state = prepare->node->op == &sp_op_Softmax
+			 ? (softmax_state){softmax_row, softmax_doubles}
+			 : (softmax_state){log_softmax_row, log_softmax_doubles};
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));
 	if (!sp_dtype_is_floating(prepare->in_dtypes[0]))
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
 	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
-}
-
-static sp_status prepare_softmax(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_rows(prepare, softmax_row, softmax_doubles, err);
-}
-
-static sp_status prepare_log_softmax(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_rows(prepare, log_softmax_row, log_softmax_doubles, err);
 }
 
 static sp_status run_rows(const sp_call *call)
@@ -130,6 +122,5 @@ static sp_status run_rows(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Softmax = {.name = "Softmax", .prepare = prepare_softmax, .run = run_rows};
-const sp_op sp_op_LogSoftmax = {
-	.name = "LogSoftmax", .prepare = prepare_log_softmax, .run = run_rows};
+SP_DEFINE_OP(Softmax, NULL, 0, prepare_rows, run_rows);
+SP_DEFINE_OP(LogSoftmax, NULL, 0, prepare_rows, run_rows);

@@ -69,12 +69,12 @@ static void copy_place(const sp_call *call, const batch_plan *plan, int64_t plac
 	size_t size = sp_dtype_size(space->dtype);
 	int64_t space_strides[SP_MAX_RANK], batch_strides[SP_MAX_RANK];
 	int64_t space_at = 0, batch_at, rest = place, offsets[SP_MAX_RANK] = {0};
-	sp_strided_copy box = {.rank = 0};
+	sp_strided_copy strided = {.rank = 0};
 
 	sp_strided_copy__strides(&space->shape, size, space_strides);
 	sp_strided_copy__strides(&batches->shape, size, batch_strides);
 	batch_at = place * space->shape.dims[0] * batch_strides[0];
-	sp_strided_copy__add(&box, space->shape.dims[0],
+	sp_strided_copy__add(&strided, space->shape.dims[0],
 			     to_batches ? batch_strides[0] : space_strides[0],
 			     to_batches ? space_strides[0] : batch_strides[0]);
 	/* The last dimension of the block runs fastest. */
@@ -96,16 +96,16 @@ static void copy_place(const sp_call *call, const batch_plan *plan, int64_t plac
 		batch_at += first * batch_strides[d + 1];
 		space_at += (first * block + shift) * space_strides[d + 1];
 		sp_strided_copy__add(
-			&box, last - first,
+			&strided, last - first,
 			to_batches ? batch_strides[d + 1] : block * space_strides[d + 1],
 			to_batches ? block * space_strides[d + 1] : batch_strides[d + 1]);
 	}
-	sp_strided_copy__add(&box,
+	sp_strided_copy__add(&strided,
 			     sp_shape_product(&space->shape, plan->rank + 1, space->shape.rank),
 			     (int64_t)size, (int64_t)size);
-	sp_strided_copy__run(&box, (char *)call->out[0]->data + (to_batches ? batch_at : space_at),
-			     (const char *)call->in[0]->data + (to_batches ? space_at : batch_at),
-			     size);
+	sp_strided_copy__run(
+		&strided, (char *)call->out[0]->data + (to_batches ? batch_at : space_at),
+		(const char *)call->in[0]->data + (to_batches ? space_at : batch_at), size);
 }
 
 static sp_status run_space_to_batch(const sp_call *call)

@@ -24,23 +24,45 @@ static sp_status read_explicit(sp_window *window, const sp_prepare *prepare, sp_
 	    list->i_list[7] != 0)
 		return sp_error_set(err, SP_INVALID,
 				    "explicit_paddings of batch and channels must be 0");
-	for (size_t axis = 1; axis < SP_WINDOW_AXES; axis++) {
-		window->before[axis] = list->i_list[2 * axis];
-		window->after[axis] = list->i_list[2 * axis + 1];
+	for (size_t axis = 0; axis < SP_WINDOW_AXES; axis++) {
+		window->before[axis] = list->i_list[2 * axis + 2];
+		window->after[axis] = list->i_list[2 * axis + 3];
 	}
 	return SP_OK;
 }
 
-sp_status sp_window__read(sp_window *window, const sp_prepare *prepare, bool planes, sp_error *err)
+sp_status sp_window__read_list(const sp_prepare *prepare, const char *name,
+			       int64_t out[SP_WINDOW_AXES], sp_error *err)
 {
-	const char *only = planes ? "NDHWC" : "NHWC";
+	const sp_attr *list;
+
+	SP_TRY(sp_node_attr_list(prepare->node, name, SP_ATTR_INT, &list, err));
+	if (list->count != 4)
+		return sp_error_set(err, SP_INVALID, "attribute '%s' has %zu numbers, not 4", name,
+				    list->count);
+	for (size_t i = 0; i < 4; i++)
+		if (list->i_list[i] < 1 || list->i_list[i] > LARGEST)
+			return sp_error_set(err, SP_INVALID, "%s has %lld", name,
+					    (long long)list->i_list[i]);
+	if (list->i_list[0] != 1 || list->i_list[3] != 1)
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "%s of %lld over batch and %lld over channels is not supported",
+				    name, (long long)list->i_list[0], (long long)list->i_list[3]);
+	memcpy(out, list->i_list + 1, SP_WINDOW_AXES * sizeof(*out));
+	return SP_OK;
+}
+
+sp_status sp_window__read(sp_window *window, const sp_prepare *prepare, sp_error *err)
+{
 	sp_bytes padding, format;
 
-	window->first = planes ? 0 : 1;
+	SP_TRY(sp_window__read_list(prepare, "strides", window->strides, err));
 	for (size_t axis = 0; axis < SP_WINDOW_AXES; axis++)
-		window->strides[axis] = window->dilations[axis] = 1;
-	SP_TRY(sp_node_attr_bytes(prepare->node, "data_format", only, &format, err));
-	if (!sp_bytes_equal_text(format, only))
+		window->dilations[axis] = 1;
+	if (sp_node_attr(prepare->node, "dilations") != NULL)
+		SP_TRY(sp_window__read_list(prepare, "dilations", window->dilations, err));
+	SP_TRY(sp_node_attr_bytes(prepare->node, "data_format", "NHWC", &format, err));
+	if (!sp_bytes_equal_text(format, "NHWC"))
 		return sp_error_set(err, SP_UNSUPPORTED,
 				    "%s with data_format %.*s is not supported",
 				    prepare->node->op_name, (int)format.size, format.data);
@@ -49,7 +71,7 @@ sp_status sp_window__read(sp_window *window, const sp_prepare *prepare, bool pla
 		window->padding = SP_PADDING_VALID;
 	} else if (sp_bytes_equal_text(padding, "SAME")) {
 		window->padding = SP_PADDING_SAME;
-	} else if (sp_bytes_equal_text(padding, "EXPLICIT") && !planes) {
+	} else if (sp_bytes_equal_text(padding, "EXPLICIT")) {
 		window->padding = SP_PADDING_EXPLICIT;
 		return read_explicit(window, prepare, err);
 	} else {
@@ -60,60 +82,11 @@ sp_status sp_window__read(sp_window *window, const sp_prepare *prepare, bool pla
 	return SP_OK;
 }
 
-static size_t list_length(const sp_window *window)
-{
-	return window->first == 0 ? 5 : 4;
-}
-
-sp_status sp_window__take_list(const sp_window *window, const int64_t *list, const char *name,
-			       int64_t out[SP_WINDOW_AXES], sp_error *err)
-{
-	size_t count = list_length(window);
-
-	for (size_t i = 0; i < count; i++)
-		if (list[i] < 1 || list[i] > LARGEST)
-			return sp_error_set(err, SP_INVALID, "%s has %lld", name,
-					    (long long)list[i]);
-	if (list[0] != 1 || list[count - 1] != 1)
-		return sp_error_set(err, SP_UNSUPPORTED,
-				    "%s of %lld over batch and %lld over channels is not supported",
-				    name, (long long)list[0], (long long)list[count - 1]);
-	out[0] = 1;
-	memcpy(out + window->first, list + 1, (count - 2) * sizeof(*out));
-	return SP_OK;
-}
-
-sp_status sp_window__read_list(const sp_window *window, const sp_prepare *prepare, const char *name,
-			       bool optional, int64_t out[SP_WINDOW_AXES], sp_error *err)
-{
-	const sp_attr *list;
-
-	SP_TRY(sp_node_attr_list(prepare->node, name, SP_ATTR_INT, &list, err));
-	out[0] = out[1] = out[2] = 1;
-	if (list->count == 0 && optional)
-		return SP_OK;
-	if (list->count != list_length(window))
-		return sp_error_set(err, SP_INVALID, "attribute '%s' has %zu numbers, not %zu",
-				    name, list->count, list_length(window));
-	return sp_window__take_list(window, list->i_list, name, out, err);
-}
-
-sp_status sp_window__read_filtered(sp_window *window, sp_prepare *prepare, bool planes,
-				   const char *dilations, sp_error *err)
+sp_status sp_window__read_filtered(sp_window *window, sp_prepare *prepare, sp_error *err)
 {
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 1, prepare->in_dtypes[0], err));
-	SP_TRY(sp_window__read(window, prepare, planes, err));
-	SP_TRY(sp_window__read_list(window, prepare, "strides", false, window->strides, err));
-	return sp_window__read_list(window, prepare, dilations, true, window->dilations, err);
-}
-
-void sp_window__filter_size(const sp_window *window, const sp_shape *filter,
-			    int64_t out[SP_WINDOW_AXES])
-{
-	out[0] = 1;
-	for (int axis = window->first; axis < SP_WINDOW_AXES; axis++)
-		out[axis] = filter->dims[axis - window->first];
+	return sp_window__read(window, prepare, err);
 }
 
 static sp_status plan_axis(const sp_window *window, const sp_call *call, int axis, int64_t in,
@@ -148,21 +121,16 @@ static sp_status plan_axis(const sp_window *window, const sp_call *call, int axi
 sp_status sp_window__plan(const sp_window *window, const sp_call *call, const sp_shape *in,
 			  const int64_t size[SP_WINDOW_AXES], sp_window_plan *plan, sp_shape *out)
 {
-	int rank = (int)list_length(window);
-
-	if (in->rank != rank)
-		return sp_call_invalid(call, "images must be of rank %d, not %d", rank, in->rank);
+	if (in->rank != 4)
+		return sp_call_invalid(call, "images must be of rank 4, not %d", in->rank);
 	*out = *in;
-	plan->channels = in->dims[rank - 1];
+	plan->channels = in->dims[3];
 	for (int axis = 0; axis < SP_WINDOW_AXES; axis++) {
-		int64_t pixels = axis < window->first ? 1 : in->dims[axis + 1 - window->first];
-
-		SP_TRY(plan_axis(window, call, axis, pixels, size[axis], &plan->axes[axis]));
-		if (axis >= window->first)
-			out->dims[axis + 1 - window->first] = plan->axes[axis].out;
+		SP_TRY(plan_axis(window, call, axis, in->dims[axis + 1], size[axis],
+				 &plan->axes[axis]));
+		out->dims[axis + 1] = plan->axes[axis].out;
 	}
-	if (__builtin_mul_overflow(plan->axes[0].out, plan->axes[1].out, &plan->positions) ||
-	    __builtin_mul_overflow(plan->positions, plan->axes[2].out, &plan->positions))
+	if (__builtin_mul_overflow(plan->axes[0].out, plan->axes[1].out, &plan->positions))
 		return sp_call_invalid(call, "the output is too large");
 	return SP_OK;
 }

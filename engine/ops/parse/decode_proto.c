@@ -3,6 +3,7 @@
 
 #include "engine/kernels/protobuf_reader.h"
 #include "engine/ops/array/array.h"
+#include "engine/ops/array/elements.h"
 #include "engine/ops/parse/proto_message.h"
 
 /*
@@ -351,9 +352,9 @@ static void put_defaults(const walk *w, const column *c, size_t first)
 	bool is_text = c->dtype == SP_STRING;
 
 	if (first < room)
-		sp_array__fill(slot(w, c, first), room - first,
-			       is_text ? (const void *)&c->fallback.text : c->fallback.element,
-			       sp_dtype_size(c->dtype));
+		sp_elements__fill(slot(w, c, first), room - first,
+				  is_text ? (const void *)&c->fallback.text : c->fallback.element,
+				  sp_dtype_size(c->dtype));
 }
 
 static sp_status store_values(walk *w, const sp_tensor *messages)

@@ -1,7 +1,7 @@
 #include "engine/ops/parse/parse_example_internal.h"
 
 #include "base/size.h"
-#include "engine/ops/ops.h"
+#include "engine/ops/array/array.h"
 
 static bool is_list_dtype(sp_dtype dtype)
 {
@@ -65,10 +65,6 @@ static sp_status take_dense(const sp_prepare *prepare, sp_example_columns *s,
 				    shapes->count, s->dense_count);
 	for (size_t i = 0; i < s->dense_count; i++) {
 		dense[i].kind = SP_EXAMPLE_DENSE;
-		dense[i].default_input = prepare->in_count - s->trailing_inputs - s->dense_count +
-					 i;
-		SP_TRY(sp_prepare_input_dtype(prepare, dense[i].default_input, dense[i].dtype,
-					      err));
 		SP_TRY(prepare_dense_shape(&dense[i], &shapes->shape_list[i], err));
 	}
 	return SP_OK;
@@ -114,6 +110,32 @@ sp_status sp_example_columns__take(const sp_prepare *prepare, sp_example_columns
 	SP_TRY(take_sparse(prepare, s, attrs, err));
 	SP_TRY(take_dense(prepare, s, attrs, err));
 	return s->ragged_count > 0 ? take_ragged(prepare, s, attrs, err) : SP_OK;
+}
+
+sp_status sp_example_columns__take_defaults(const sp_prepare *prepare, sp_example_columns *s,
+					    sp_error *err)
+{
+	sp_example_column *dense = s->columns + s->sparse_count;
+
+	for (size_t i = 0; i < s->dense_count; i++) {
+		dense[i].default_input = prepare->in_count - s->dense_count + i;
+		SP_TRY(sp_prepare_input_dtype(prepare, dense[i].default_input, dense[i].dtype,
+					      err));
+	}
+	return SP_OK;
+}
+
+sp_status sp_example_columns__take_keys(const sp_prepare *prepare, sp_example_columns *s,
+					const char *sparse_keys, const char *dense_keys,
+					sp_error *err)
+{
+	SP_TRY(sp_node_attr_list(prepare->node, sparse_keys, SP_ATTR_BYTES, &s->sparse_keys, err));
+	SP_TRY(sp_node_attr_list(prepare->node, dense_keys, SP_ATTR_BYTES, &s->dense_keys, err));
+	if (s->sparse_keys->count == s->sparse_count && s->dense_keys->count == s->dense_count)
+		return SP_OK;
+	return sp_error_set(err, SP_INVALID, "%zu %s and %zu %s for %zu and %zu features",
+			    s->sparse_keys->count, sparse_keys, s->dense_keys->count, dense_keys,
+			    s->sparse_count, s->dense_count);
 }
 
 /*
@@ -167,6 +189,7 @@ static sp_status prepare_columns(sp_prepare *prepare, sp_example_columns *s, siz
 	for (size_t i = 0; i < strings; i++)
 		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_STRING, err));
 	SP_TRY(sp_example_columns__take(prepare, s, &attrs, err));
+	SP_TRY(sp_example_columns__take_defaults(prepare, s, err));
 	SP_TRY(sp_prepare_outputs(prepare,
 				  3 * s->sparse_count + s->dense_count + 2 * s->ragged_count,
 				  SP_INT64, err));
@@ -179,6 +202,7 @@ static sp_status new_state(sp_prepare *prepare, sp_example_columns **out, sp_err
 	*out = sp_prepare_state(prepare, sizeof(**out));
 	if (*out == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a parser");
+	(*out)->first_key = 2;
 	return sp_example_columns__list_length(prepare, "Tdense", &(*out)->dense_count, err);
 }
 
@@ -188,7 +212,7 @@ static sp_status prepare_v1(sp_prepare *prepare, sp_error *err)
 
 	SP_TRY(new_state(prepare, &s, err));
 	SP_TRY(sp_example_columns__count(prepare, "Nsparse", &s->sparse_count, err));
-	s->one_name_each = true;
+	s->one_key_each = true;
 	return prepare_columns(prepare, s, 2 + s->sparse_count + s->dense_count, err);
 }
 
@@ -209,50 +233,25 @@ static sp_status prepare_single(sp_prepare *prepare, sp_error *err)
 
 	SP_TRY(new_state(prepare, &s, err));
 	SP_TRY(sp_example_columns__count(prepare, "num_sparse", &s->sparse_count, err));
-	SP_TRY(sp_node_attr_list(prepare->node, "sparse_keys", SP_ATTR_BYTES, &s->sparse_keys,
-				 err));
-	SP_TRY(sp_node_attr_list(prepare->node, "dense_keys", SP_ATTR_BYTES, &s->dense_keys, err));
-	if (s->sparse_keys->count != s->sparse_count || s->dense_keys->count != s->dense_count)
-		return sp_error_set(err, SP_INVALID,
-				    "%zu sparse and %zu dense keys for %zu and "
-				    "%zu features",
-				    s->sparse_keys->count, s->dense_keys->count, s->sparse_count,
-				    s->dense_count);
+	SP_TRY(sp_example_columns__take_keys(prepare, s, "sparse_keys", "dense_keys", err));
 	return prepare_columns(prepare, s, 1, err);
-}
-
-static sp_status run_batch(const sp_call *call, bool may_be_single)
-{
-	sp_example_batch b = {.call = call, .serialized = call->in[0], .names = call->in[1]};
-
-	b.is_single = may_be_single && sp_tensor_is_scalar(b.serialized);
-	if (!b.is_single && b.serialized->shape.rank != 1)
-		return sp_call_invalid(call, "the examples must be a vector, not of rank %d",
-				       b.serialized->shape.rank);
-	if (b.names->count > 0 && !sp_shape_equal(&b.names->shape, &b.serialized->shape))
-		return sp_call_invalid(call, "%zu names for %zu examples", b.names->count,
-				       b.serialized->count);
-	return sp_example_batch_parse(&b);
 }
 
 static sp_status run_v1(const sp_call *call)
 {
-	return run_batch(call, false);
+	SP_TRY(sp_array__need_rank(call, 0, 1));
+	return sp_example_batch_parse(call, call->in[1]);
 }
 
 static sp_status run_v2(const sp_call *call)
 {
-	return run_batch(call, true);
+	return sp_example_batch_parse(call, call->in[1]);
 }
 
 static sp_status run_single(const sp_call *call)
 {
-	sp_example_batch b = {.call = call, .serialized = call->in[0], .is_single = true};
-
-	if (!sp_tensor_is_scalar(b.serialized))
-		return sp_call_invalid(call, "the example must be a scalar, not of rank %d",
-				       b.serialized->shape.rank);
-	return sp_example_batch_parse(&b);
+	SP_TRY(sp_array__need_rank(call, 0, 0));
+	return sp_example_batch_parse(call, NULL);
 }
 
 SP_DEFINE_OP(ParseExample,

@@ -3,9 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/size.h"
 #include "engine/kernels/example_reader.h"
+#include "engine/ops/array/elements.h"
+#include "engine/ops/ragged/ragged.h"
 
 /*
  * Batches of serialized tf.Example into tensors.
@@ -17,85 +18,6 @@
  * If an example has a feature twice, the last one counts.  An empty Feature counts as missing,
  * except for sparse and ragged features of a batch, where it is an empty list.
  */
-
-/* --------------------------------------------------------------- the names */
-
-/* A hash table from names to columns: open addressing, at least half of the slots are free. */
-typedef struct names {
-	const sp_bytes *names; /* [column_count] */
-	uint32_t *slots;       /* column + 1; 0 is free */
-	size_t mask;
-	const uint64_t *key;
-} names;
-
-static uint32_t *find_slot(const names *n, sp_bytes name)
-{
-	size_t i = sp_siphash13(n->key, name.data, name.size) & n->mask;
-
-	while (n->slots[i] != 0 && !sp_bytes_equal(n->names[n->slots[i] - 1], name))
-		i = (i + 1) & n->mask;
-	return &n->slots[i];
-}
-
-static sp_status index_names(const sp_call *call, const sp_bytes *all, names *out)
-{
-	const sp_example_columns *s = call->state;
-	size_t slot_count = 2;
-
-	while (slot_count < 2 * s->column_count)
-		slot_count *= 2;
-	*out = (names){.names = all, .mask = slot_count - 1, .key = sp_hash_process_key()};
-	out->slots = sp_call_bytes(call, slot_count, sizeof(*out->slots));
-	if (out->slots == NULL)
-		return sp_call_no_memory(call);
-	memset(out->slots, 0, slot_count * sizeof(*out->slots));
-	for (size_t i = 0; i < s->column_count; i++) {
-		uint32_t *slot = find_slot(out, all[i]);
-
-		if (*slot != 0)
-			return sp_call_invalid(call, "feature '%.*s' is asked for twice",
-					       (int)all[i].size, all[i].data);
-		*slot = (uint32_t)i + 1;
-	}
-	return SP_OK;
-}
-
-static sp_status names_from_vector(const sp_call *call, size_t input, size_t count, sp_bytes **to)
-{
-	const sp_tensor *in = call->in[input];
-
-	if (in->shape.rank != 1 || in->count != count)
-		return sp_call_invalid(call, "input %zu must be a vector of %zu keys", input,
-				       count);
-	if (count > 0)
-		memcpy(*to, in->data, count * sizeof(**to));
-	*to += count;
-	return SP_OK;
-}
-
-static sp_status collect_names(const sp_call *call, sp_bytes *to)
-{
-	const sp_example_columns *s = call->state;
-
-	if (s->sparse_keys != NULL) {
-		for (size_t i = 0; i < s->sparse_count; i++)
-			*to++ = s->sparse_keys->bytes_list[i];
-		for (size_t i = 0; i < s->dense_count; i++)
-			*to++ = s->dense_keys->bytes_list[i];
-		return SP_OK;
-	}
-	if (!s->one_name_each) {
-		SP_TRY(names_from_vector(call, 2, s->sparse_count, &to));
-		SP_TRY(names_from_vector(call, 3, s->dense_count, &to));
-		return names_from_vector(call, 4, s->ragged_count, &to);
-	}
-	for (size_t i = 2; i < 2 + s->column_count; i++) {
-		if (!sp_tensor_is_scalar(call->in[i]))
-			return sp_call_invalid(call, "input %zu must be one key", i);
-		*to++ = sp_tensor_strings(call->in[i])[0];
-	}
-	return SP_OK;
-}
 
 /* ---------------------------------------------------------------- the grid */
 
@@ -114,14 +36,14 @@ typedef struct batch {
 	const sp_tensor *example_names; /* for errors; NULL or empty: none */
 	bool is_single;                 /* outputs have no batch dimension */
 	size_t size;
-	names names;
+	sp_example_keys keys;
 	cell *cells; /* [column_count, size] */
 } batch;
 
 /* Prefixes an error with "example 3 ('its name'): ". */
 static sp_status refuse(const batch *b, size_t example, const char *what, size_t index)
 {
-	sp_bytes name = b->names.names[index], of = {"", 0};
+	sp_bytes name = b->keys.keys[index], of = {"", 0};
 
 	if (b->example_names != NULL && b->example_names->count > example)
 		of = sp_tensor_strings(b->example_names)[example];
@@ -152,7 +74,7 @@ static sp_status find_features(const batch *b, size_t example)
 	sp_example_result result;
 
 	while ((result = sp_example_next(&reader, &name, &feature)) == SP_EXAMPLE_ENTRY) {
-		uint32_t slot = *find_slot(&b->names, name);
+		uint32_t slot = *sp_example_keys__find(&b->keys, name);
 
 		if (slot != 0)
 			SP_TRY(put_feature(b, example, slot - 1, feature));
@@ -207,12 +129,15 @@ static char *read_cell(const cell *c, sp_dtype dtype, char *to)
 	return to + c->count * sp_dtype_size(dtype);
 }
 
-static void fill(char *to, const sp_tensor *value, size_t count)
+/* Output `output` becomes the values of a dense column, of `shape` in each example. */
+static sp_status make_dense(const batch *b, size_t output, sp_dtype dtype, sp_shape shape)
 {
-	size_t size = sp_dtype_size(value->dtype);
-
-	for (size_t i = 0; i < count; i++)
-		memcpy(to + i * size, value->data, size);
+	if (!b->is_single) {
+		memmove(shape.dims + 1, shape.dims, sizeof(shape.dims) - sizeof(shape.dims[0]));
+		shape.dims[0] = (int64_t)b->size;
+		shape.rank++;
+	}
+	return sp_call_output(b->call, output, dtype, &shape);
 }
 
 /* Every example has as many values as the shape requires, or gets the default. */
@@ -221,15 +146,9 @@ static sp_status write_fixed(const batch *b, size_t index, size_t output)
 	const sp_example_column *c = &b->state->columns[index];
 	const sp_tensor *fallback = b->call->in[c->default_input];
 	const cell *cells = &b->cells[index * b->size];
-	sp_shape shape = c->shape;
 	char words[96], *to;
 
-	if (!b->is_single) {
-		memmove(shape.dims + 1, shape.dims, sizeof(shape.dims) - sizeof(shape.dims[0]));
-		shape.dims[0] = (int64_t)b->size;
-		shape.rank++;
-	}
-	SP_TRY(sp_call_output(b->call, output, c->dtype, &shape));
+	SP_TRY(make_dense(b, output, c->dtype, c->shape));
 	to = b->call->out[output]->data;
 	for (size_t e = 0; e < b->size; e++) {
 		if (!cells[e].is_found && fallback->count == 0)
@@ -254,7 +173,7 @@ static sp_status write_variable(const batch *b, size_t index, size_t output)
 	const sp_example_column *c = &b->state->columns[index];
 	const sp_tensor *padding = b->call->in[c->default_input];
 	const cell *cells = &b->cells[index * b->size];
-	size_t longest = 0;
+	size_t longest = 0, size = sp_dtype_size(c->dtype);
 	sp_shape shape = c->shape;
 	char *to;
 
@@ -266,18 +185,13 @@ static sp_status write_variable(const batch *b, size_t index, size_t output)
 			longest = cells[e].count;
 	}
 	shape.dims[0] = (int64_t)(longest / c->count);
-	if (!b->is_single) {
-		memmove(shape.dims + 1, shape.dims, sizeof(shape.dims) - sizeof(shape.dims[0]));
-		shape.dims[0] = (int64_t)b->size;
-		shape.rank++;
-	}
-	SP_TRY(sp_call_output(b->call, output, c->dtype, &shape));
+	SP_TRY(make_dense(b, output, c->dtype, shape));
 	to = b->call->out[output]->data;
 	for (size_t e = 0; e < b->size; e++) {
 		read_cell(&cells[e], c->dtype, to);
-		fill(to + cells[e].count * sp_dtype_size(c->dtype), padding,
-		     longest - cells[e].count);
-		to += longest * sp_dtype_size(c->dtype);
+		sp_elements__fill(to + cells[e].count * size, longest - cells[e].count,
+				  padding->data, size);
+		to += longest * size;
 	}
 	return SP_OK;
 }
@@ -363,22 +277,15 @@ static sp_status write_sparse_one(const batch *b, size_t i)
 /* For a single example the splits are empty: all values belong to it. */
 static sp_status write_splits(const batch *b, size_t index, size_t output)
 {
-	const sp_example_column *c = &b->state->columns[index];
+	sp_dtype dtype = b->state->columns[index].split_dtype;
 	const cell *cells = &b->cells[index * b->size];
-	sp_shape shape = sp_shape_vector(b->is_single ? 0 : (int64_t)b->size + 1);
-	int64_t sum = 0;
+	sp_shape none = sp_shape_vector(0);
 
-	SP_TRY(sp_call_output(b->call, output, c->split_dtype, &shape));
-	for (size_t e = 0; e < b->call->out[output]->count; e++) {
-		if (c->split_dtype == SP_INT64)
-			sp_tensor_i64(b->call->out[output])[e] = sum;
-		else if (sum <= INT32_MAX)
-			sp_tensor_i32(b->call->out[output])[e] = (int32_t)sum;
-		else
-			return refuse(b, e, "has too many values for int32 splits", index);
-		if (e < b->size)
-			sum += (int64_t)cells[e].count;
-	}
+	if (b->is_single)
+		return sp_call_output(b->call, output, dtype, &none);
+	SP_TRY(sp_splits__create(b->call, output, dtype, b->size));
+	for (size_t e = 0; e < b->size; e++)
+		SP_TRY(sp_splits__append(b->call, output, e, (int64_t)cells[e].count));
 	return SP_OK;
 }
 
@@ -395,33 +302,29 @@ static sp_status write_ragged(const batch *b)
 	return SP_OK;
 }
 
-static sp_status parse(batch *b)
+sp_status sp_example_batch_parse(const sp_call *call, const sp_tensor *names)
 {
-	const sp_example_columns *s = b->state;
-	sp_bytes *all = sp_call_bytes(b->call, s->column_count, sizeof(*all));
+	const sp_example_columns *s = call->state;
+	const sp_tensor *in = call->in[0];
+	batch b = {.call = call,
+		   .state = s,
+		   .serialized = in,
+		   .example_names = names,
+		   .is_single = sp_tensor_is_scalar(in),
+		   .size = in->count};
 
-	if (all == NULL)
-		return sp_call_no_memory(b->call);
+	if (in->shape.rank > 1)
+		return sp_call_invalid(call, "the examples must be a vector, not of rank %d",
+				       in->shape.rank);
+	if (names != NULL && names->count > 0 && !sp_shape_equal(&names->shape, &in->shape))
+		return sp_call_invalid(call, "%zu names for %zu examples", names->count, in->count);
 	for (size_t i = 0; i < s->column_count; i++)
 		if (s->columns[i].kind == SP_EXAMPLE_DENSE)
-			SP_TRY(check_default(b->call, &s->columns[i]));
-	SP_TRY(collect_names(b->call, all));
-	SP_TRY(index_names(b->call, all, &b->names));
-	SP_TRY(fill_grid(b));
+			SP_TRY(check_default(call, &s->columns[i]));
+	SP_TRY(sp_example_keys__read(call, s, &b.keys));
+	SP_TRY(fill_grid(&b));
 	for (size_t i = 0; i < s->sparse_count; i++)
-		SP_TRY(write_sparse_one(b, i));
-	SP_TRY(write_dense(b));
-	return write_ragged(b);
-}
-
-sp_status sp_example_batch_parse(const sp_example_batch *batch_of)
-{
-	batch b = {.call = batch_of->call,
-		   .state = batch_of->call->state,
-		   .serialized = batch_of->serialized,
-		   .example_names = batch_of->names,
-		   .is_single = batch_of->is_single,
-		   .size = batch_of->serialized->count};
-
-	return parse(&b);
+		SP_TRY(write_sparse_one(&b, i));
+	SP_TRY(write_dense(&b));
+	return write_ragged(&b);
 }

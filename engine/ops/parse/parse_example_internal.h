@@ -27,9 +27,9 @@ typedef struct sp_example_columns {
 	size_t sparse_count, dense_count, ragged_count;
 	size_t column_count; /* sparse, dense, then ragged ones */
 	sp_example_column *columns;
-	bool one_name_each;     /* every key is an input of its own, from the third input on */
-	size_t trailing_inputs; /* number of inputs after the defaults */
 	const sp_attr *sparse_keys, *dense_keys; /* keys are attributes; else NULL */
+	size_t first_key;                        /* the first input with keys, */
+	bool one_key_each;                       /* each of which has one, or those of a kind */
 } sp_example_columns;
 
 /* Names of the attributes that describe the columns. */
@@ -37,13 +37,21 @@ typedef struct sp_example_attrs {
 	const char *sparse_types, *dense_types, *dense_shapes, *ragged_types, *ragged_splits;
 } sp_example_attrs;
 
-/*
- * Reads the columns, whose counts are set, from the node's attributes.  The defaults of dense
- * columns are the inputs before the last `trailing_inputs`.
- */
+/* Reads the columns, whose counts are set, from the node's attributes. */
 SP_MUST_CHECK sp_status sp_example_columns__take(const sp_prepare *prepare,
 						 sp_example_columns *columns,
 						 const sp_example_attrs *attrs, sp_error *err);
+
+/* The last inputs become the defaults of the dense columns. */
+SP_MUST_CHECK sp_status sp_example_columns__take_defaults(const sp_prepare *prepare,
+							  sp_example_columns *columns,
+							  sp_error *err);
+
+/* Reads the keys of sparse and dense columns from attributes. */
+SP_MUST_CHECK sp_status sp_example_columns__take_keys(const sp_prepare *prepare,
+						      sp_example_columns *columns,
+						      const char *sparse_keys,
+						      const char *dense_keys, sp_error *err);
 
 /* Reads the attribute `name`, a count of columns, and checks it against a maximum. */
 SP_MUST_CHECK sp_status sp_example_columns__count(const sp_prepare *prepare, const char *name,
@@ -59,18 +67,31 @@ SP_MUST_CHECK sp_status sp_example_columns__list_length(const sp_prepare *prepar
  */
 sp_dtype *sp_example_columns__outputs(const sp_example_columns *columns, sp_dtype *to);
 
-/* The examples of one call. */
-typedef struct sp_example_batch {
-	const sp_call *call;
-	const sp_tensor *serialized;
-	const sp_tensor *names; /* of the examples, for errors; NULL or empty: none */
-	bool is_single;         /* outputs have no batch dimension */
-} sp_example_batch;
+/*
+ * A hash table from keys to columns: open addressing, at least half of the slots are free.
+ */
+typedef struct sp_example_keys {
+	sp_bytes *keys;  /* [column_count] */
+	uint32_t *slots; /* column + 1; 0 is free */
+	size_t mask;
+	const uint64_t *secret;
+} sp_example_keys;
+
+/* Reads the keys of the columns; SP_INVALID when two are equal. */
+SP_MUST_CHECK sp_status sp_example_keys__read(const sp_call *call,
+					      const sp_example_columns *columns,
+					      sp_example_keys *out);
+
+/* The slot of the column with that key, or a free one. */
+uint32_t *sp_example_keys__find(const sp_example_keys *keys, sp_bytes key);
 
 /*
+ * Parses the examples of input 0, a vector, or a scalar: then outputs have no batch dimension.
+ * `names` are those of the examples, for errors; NULL or empty: none.
+ *
  * call->state begins with an sp_example_columns, which describes the outputs to set: indices,
  * values and shapes of sparse features, values of dense ones, values and row splits of ragged ones.
  */
-SP_MUST_CHECK sp_status sp_example_batch_parse(const sp_example_batch *batch);
+SP_MUST_CHECK sp_status sp_example_batch_parse(const sp_call *call, const sp_tensor *names);
 
 #endif

@@ -1,6 +1,7 @@
 #include "engine/ops/ragged/ragged.h"
 
 #include "base/size.h"
+#include "engine/ops/array/array.h"
 #include "engine/ops/array/elements.h"
 
 sp_status sp_splits__read(const sp_call *call, size_t i, int64_t length, bool exact, sp_splits *out)
@@ -32,15 +33,30 @@ sp_status sp_splits__read(const sp_call *call, size_t i, int64_t length, bool ex
 	return SP_OK;
 }
 
+sp_status sp_splits__read_all(const sp_call *call, size_t depth, bool exact, sp_splits **out)
+{
+	const sp_shape *values = &call->in[depth]->shape;
+	sp_splits *levels = *out = sp_call_bytes(call, depth, sizeof(*levels));
+	int64_t length;
+
+	if (levels == NULL)
+		return sp_call_no_memory(call);
+	if (values->rank == 0)
+		return sp_call_invalid(call, "the values of a ragged tensor may not be a scalar");
+	length = values->dims[0];
+	for (size_t k = depth; k-- > 0;) {
+		SP_TRY(sp_splits__read(call, k, length, exact, &levels[k]));
+		length = (int64_t)levels[k].rows;
+	}
+	return SP_OK;
+}
+
 sp_status sp_splits__create(const sp_call *call, size_t i, sp_dtype dtype, size_t rows)
 {
 	sp_shape shape = sp_shape_vector((int64_t)rows + 1);
 
 	SP_TRY(sp_call_output(call, i, dtype, &shape));
-	if (dtype == SP_INT32)
-		sp_tensor_i32(call->out[i])[0] = 0;
-	else
-		sp_tensor_i64(call->out[i])[0] = 0;
+	sp_array__put_index(call->out[i], 0, 0);
 	return SP_OK;
 }
 
@@ -53,9 +69,6 @@ sp_status sp_splits__append(const sp_call *call, size_t i, size_t row, int64_t l
 	    (splits->dtype == SP_INT32 && end > INT32_MAX))
 		return sp_call_invalid(call, "%s cannot hold the splits",
 				       sp_dtype_name(splits->dtype));
-	if (splits->dtype == SP_INT32)
-		sp_tensor_i32(splits)[row + 1] = (int32_t)end;
-	else
-		sp_tensor_i64(splits)[row + 1] = end;
+	sp_array__put_index(splits, row + 1, end);
 	return SP_OK;
 }

@@ -1,5 +1,5 @@
-#include "engine/graph/op.h"
-
+#include "engine/ops/ops.h"
+#include "engine/ops/array/array.h"
 #include "engine/ops/random/random_fill.h"
 #include "engine/ops/random/random_stream.h"
 
@@ -64,7 +64,7 @@ static sp_status run_any(const sp_call *call, const sp_philox *generator)
 	sp_philox own;
 	sp_shape shape;
 
-	SP_TRY(sp_shape_from_tensor(&shape, call->in[0], call->err));
+	SP_TRY(sp_array__shape(call, 0, false, &shape));
 	SP_TRY(sp_call_output(call, 0, recipe.dtype, &shape));
 	if (recipe.kind == SP_RANDOM_INTEGER)
 		SP_TRY(read_bounds(call, &recipe));
@@ -129,8 +129,10 @@ static sp_status run_keyed(const sp_call *call)
 
 /* ------------------------------------------------------- keys and counters */
 
-static sp_status prepare_get_key(sp_prepare *prepare, size_t outputs, sp_error *err)
+static sp_status prepare_get_key(sp_prepare *prepare, sp_error *err)
 {
+	size_t outputs = prepare->node->op == &sp_op_StatelessRandomGetKeyCounter ? 2 : 3;
+
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));
 	SP_TRY(sp_prepare_input_index(prepare, 0, err));
 	SP_TRY(sp_prepare_outputs(prepare, outputs, SP_UINT64, err));
@@ -165,16 +167,6 @@ static sp_status run_get_key(const sp_call *call)
 	return call->out_count == 3 ? write_algorithm(call, 2) : SP_OK;
 }
 
-static sp_status prepare_key_counter(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_get_key(prepare, 2, err);
-}
-
-static sp_status prepare_key_counter_alg(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_get_key(prepare, 3, err);
-}
-
 static sp_status prepare_alg(sp_prepare *prepare, sp_error *err)
 {
 	SP_TRY(sp_prepare_inputs(prepare, 0, err));
@@ -186,25 +178,11 @@ static sp_status run_alg(const sp_call *call)
 	return write_algorithm(call, 0);
 }
 
-const sp_op sp_op_StatelessRandomGetKeyCounter = {
-	.name = "StatelessRandomGetKeyCounter",
-	.outputs = "key counter",
-	.prepare = prepare_key_counter,
-	.run = run_get_key,
-};
+SP_DEFINE_OP(StatelessRandomGetKeyCounter, "key counter", 0, prepare_get_key, run_get_key);
 
-const sp_op sp_op_StatelessRandomGetKeyCounterAlg = {
-	.name = "StatelessRandomGetKeyCounterAlg",
-	.outputs = "key counter alg",
-	.prepare = prepare_key_counter_alg,
-	.run = run_get_key,
-};
+SP_DEFINE_OP(StatelessRandomGetKeyCounterAlg, "key counter alg", 0, prepare_get_key, run_get_key);
 
-const sp_op sp_op_StatelessRandomGetAlg = {
-	.name = "StatelessRandomGetAlg",
-	.prepare = prepare_alg,
-	.run = run_alg,
-};
+SP_DEFINE_OP(StatelessRandomGetAlg, NULL, 0, prepare_alg, run_alg);
 
 #define RANDOM(Name, manner, kind, op_flags)                                \
 	static sp_status prepare_##Name(sp_prepare *prepare, sp_error *err) \

@@ -82,17 +82,3 @@ sp_status sp_random__stream_of_key(const sp_call *call, size_t first, sp_philox 
 			   ((const uint64_t *)counter->data)[1]);
 	return SP_OK;
 }
-
-void sp_random__words_init(sp_random_words *words, sp_philox stream)
-{
-	*words = (sp_random_words){.stream = stream, .used = 4};
-}
-
-uint32_t sp_random__word(sp_random_words *words)
-{
-	if (words->used == 4) {
-		sp_philox__next(&words->stream, words->words);
-		words->used = 0;
-	}
-	return words->words[words->used++];
-}

@@ -40,14 +40,4 @@ SP_MUST_CHECK sp_status sp_random__stream_of_key(const sp_call *call, size_t fir
 SP_MUST_CHECK sp_status sp_random__prepare_key(const sp_prepare *prepare, size_t first,
 					       sp_error *err);
 
-/* The 32-bit numbers of a stream, one after the other. */
-typedef struct sp_random_words {
-	sp_philox stream;
-	uint32_t words[4];
-	unsigned used;
-} sp_random_words;
-
-void sp_random__words_init(sp_random_words *words, sp_philox stream);
-uint32_t sp_random__word(sp_random_words *words);
-
 #endif

@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 
 /*
  * ArgMax and ArgMin: the index of the largest or smallest element along an axis, of the first one
@@ -45,7 +45,7 @@ FIND(b8, min, elements[0], <)
 static find_fn *const max_kernels[SP_DTYPE_COUNT] = {SP_TABLE_NUMBER(max), [SP_BOOL] = max_b8};
 static find_fn *const min_kernels[SP_DTYPE_COUNT] = {SP_TABLE_NUMBER(min), [SP_BOOL] = min_b8};
 
-static sp_status prepare_arg(sp_prepare *prepare, find_fn *const *kernels, sp_error *err)
+static sp_status prepare_arg(sp_prepare *prepare, sp_error *err)
 {
 	arg_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
@@ -60,20 +60,10 @@ static sp_status prepare_arg(sp_prepare *prepare, find_fn *const *kernels, sp_er
 		return sp_error_set(err, SP_UNSUPPORTED, "output_type %s is not supported",
 				    sp_dtype_name(state->result));
 	dtype = prepare->in_dtypes[0];
-	state->find = kernels[dtype];
+	state->find = (prepare->node->op == &sp_op_ArgMax ? max_kernels : min_kernels)[dtype];
 	if (state->find == NULL)
 		return sp_prepare_unsupported(prepare, dtype, err);
 	return sp_prepare_outputs(prepare, 1, state->result, err);
-}
-
-static sp_status prepare_arg_max(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_arg(prepare, max_kernels, err);
-}
-
-static sp_status prepare_arg_min(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_arg(prepare, min_kernels, err);
 }
 
 static void store_index(const sp_tensor *out, size_t i, size_t index)
@@ -132,5 +122,5 @@ static sp_status run_arg(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_ArgMax = {.name = "ArgMax", .prepare = prepare_arg_max, .run = run_arg};
-const sp_op sp_op_ArgMin = {.name = "ArgMin", .prepare = prepare_arg_min, .run = run_arg};
+SP_DEFINE_OP(ArgMax, NULL, 0, prepare_arg, run_arg);
+SP_DEFINE_OP(ArgMin, NULL, 0, prepare_arg, run_arg);

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "engine/ops/ops.h"
 #include "engine/ops/array/array.h"
 
 /*
@@ -15,16 +16,16 @@ typedef struct bincount_state {
 	bool binary;
 } bincount_state;
 
-static sp_status prepare(sp_prepare *prepare, bool by_row, sp_error *err)
+static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
 	bincount_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	state->by_row = by_row;
+	state->by_row = prepare->node->op == &sp_op_DenseBincount;
 	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	if (by_row) {
+	if (state->by_row) {
 		SP_TRY(sp_prepare_input_index(prepare, 0, err));
 		SP_TRY(sp_node_attr_bool(prepare->node, "binary_output", false, &state->binary,
 					 err));
@@ -36,16 +37,6 @@ static sp_status prepare(sp_prepare *prepare, bool by_row, sp_error *err)
 	if (dtype != SP_INT32 && dtype != SP_INT64 && dtype != SP_FLOAT && dtype != SP_DOUBLE)
 		return sp_prepare_unsupported(prepare, dtype, err);
 	return sp_prepare_outputs(prepare, 1, dtype, err);
-}
-
-static sp_status prepare_bincount(sp_prepare *p, sp_error *err)
-{
-	return prepare(p, false, err);
-}
-
-static sp_status prepare_dense(sp_prepare *p, sp_error *err)
-{
-	return prepare(p, true, err);
 }
 
 static sp_status out_shape(const sp_call *call, sp_shape *out)
@@ -132,5 +123,5 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Bincount = {.name = "Bincount", .prepare = prepare_bincount, .run = run};
-const sp_op sp_op_DenseBincount = {.name = "DenseBincount", .prepare = prepare_dense, .run = run};
+SP_DEFINE_OP(Bincount, NULL, 0, prepare, run);
+SP_DEFINE_OP(DenseBincount, NULL, 0, prepare, run);

@@ -80,4 +80,4 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Bucketize = {.name = "Bucketize", .prepare = prepare, .run = run};
+SP_DEFINE_OP(Bucketize, NULL, 0, prepare, run);

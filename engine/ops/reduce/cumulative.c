@@ -1,5 +1,5 @@
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 
 /*
  * Cumsum and Cumprod along an axis: the sum or product of all elements up to an element, or before
@@ -45,7 +45,7 @@ typedef struct scan_state {
 	bool exclusive, reverse;
 } scan_state;
 
-static sp_status prepare_scan(sp_prepare *prepare, scan_fn *const *kernels, sp_error *err)
+static sp_status prepare_scan(sp_prepare *prepare, sp_error *err)
 {
 	scan_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
@@ -57,20 +57,10 @@ static sp_status prepare_scan(sp_prepare *prepare, scan_fn *const *kernels, sp_e
 	SP_TRY(sp_node_attr_bool(prepare->node, "exclusive", false, &state->exclusive, err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "reverse", false, &state->reverse, err));
 	dtype = prepare->in_dtypes[0];
-	state->kernel = kernels[dtype];
+	state->kernel = (prepare->node->op == &sp_op_Cumsum ? sums : products)[dtype];
 	if (state->kernel == NULL)
 		return sp_prepare_unsupported(prepare, dtype, err);
 	return sp_prepare_outputs(prepare, 1, dtype, err);
-}
-
-static sp_status prepare_cumsum(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_scan(prepare, sums, err);
-}
-
-static sp_status prepare_cumprod(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_scan(prepare, products, err);
 }
 
 static sp_status run_scan(const sp_call *call)
@@ -105,5 +95,5 @@ static sp_status run_scan(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Cumsum = {.name = "Cumsum", .prepare = prepare_cumsum, .run = run_scan};
-const sp_op sp_op_Cumprod = {.name = "Cumprod", .prepare = prepare_cumprod, .run = run_scan};
+SP_DEFINE_OP(Cumsum, NULL, 0, prepare_scan, run_scan);
+SP_DEFINE_OP(Cumprod, NULL, 0, prepare_scan, run_scan);

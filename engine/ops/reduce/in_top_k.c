@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "engine/ops/ops.h"
 #include "engine/ops/array/array.h"
 
 /*
@@ -13,31 +14,21 @@ typedef struct in_top_k_state {
 	bool k_is_input;
 } in_top_k_state;
 
-static sp_status prepare(sp_prepare *prepare, bool k_is_input, sp_error *err)
+static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
 	in_top_k_state *state = sp_prepare_state(prepare, sizeof(*state));
 
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	state->k_is_input = k_is_input;
-	SP_TRY(sp_prepare_inputs(prepare, k_is_input ? 3 : 2, err));
+	state->k_is_input = prepare->node->op == &sp_op_InTopKV2;
+	SP_TRY(sp_prepare_inputs(prepare, state->k_is_input ? 3 : 2, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_FLOAT, err));
 	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	if (k_is_input)
+	if (state->k_is_input)
 		SP_TRY(sp_prepare_input_dtype(prepare, 2, prepare->in_dtypes[1], err));
 	else
 		SP_TRY(sp_node_attr_int(prepare->node, "k", 0, &state->k, err));
 	return sp_prepare_outputs(prepare, 1, SP_BOOL, err);
-}
-
-static sp_status prepare_in_top_k(sp_prepare *p, sp_error *err)
-{
-	return prepare(p, false, err);
-}
-
-static sp_status prepare_in_top_k_v2(sp_prepare *p, sp_error *err)
-{
-	return prepare(p, true, err);
 }
 
 static bool is_in(const float *row, int64_t columns, int64_t target, int64_t k)
@@ -78,5 +69,5 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_InTopK = {.name = "InTopK", .prepare = prepare_in_top_k, .run = run};
-const sp_op sp_op_InTopKV2 = {.name = "InTopKV2", .prepare = prepare_in_top_k_v2, .run = run};
+SP_DEFINE_OP(InTopK, NULL, 0, prepare, run);
+SP_DEFINE_OP(InTopKV2, NULL, 0, prepare, run);

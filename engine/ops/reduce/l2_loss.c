@@ -42,4 +42,4 @@ static sp_status run_l2_loss(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_L2Loss = {.name = "L2Loss", .prepare = prepare_l2_loss, .run = run_l2_loss};
+SP_DEFINE_OP(L2Loss, NULL, 0, prepare_l2_loss, run_l2_loss);

@@ -73,5 +73,4 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_ListDiff = {
-	.name = "ListDiff", .outputs = "out idx", .prepare = prepare, .run = run};
+SP_DEFINE_OP(ListDiff, "out idx", 0, prepare, run);

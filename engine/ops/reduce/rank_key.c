@@ -2,12 +2,9 @@
 
 #include <string.h>
 
-#define SIGN ((uint64_t)1 << 63)
+#include "engine/ops/array/element_types.h"
 
-bool sp_rank_key__has(sp_dtype dtype)
-{
-	return sp_dtype_is_integer(dtype) || sp_dtype_is_floating(dtype);
-}
+#define SIGN ((uint64_t)1 << 63)
 
 /* Positive IEEE numbers compare as their bits do, negative ones in reverse. */
 static inline uint64_t key_of_double(double value)
@@ -21,57 +18,32 @@ static inline uint64_t key_of_double(double value)
 	return bits & SIGN ? ~bits : bits | SIGN;
 }
 
-#define READ(T, key)                                     \
-	do {                                             \
-		const T *from = (const T *)data + first; \
-                                                         \
-		for (size_t i = 0; i < n; i++)           \
-			keys[i] = key(from[i]);          \
-	} while (0)
+typedef void read_fn(uint64_t *keys, const void *data, size_t n);
+
+#define READ(type, name, key)                                                 \
+	static void name##_##type(uint64_t *keys, const void *data, size_t n) \
+	{                                                                     \
+		const sp_element_##type *from = data;                         \
+                                                                              \
+		for (size_t i = 0; i < n; i++)                                \
+			keys[i] = key(SP_LOAD_##type(from[i]));               \
+	}
 
 #define SIGNED_KEY(x)   ((uint64_t)(int64_t)(x) ^ SIGN)
 #define UNSIGNED_KEY(x) ((uint64_t)(x))
-#define HALF_KEY(x)     key_of_double((double)sp_half_to_float(x))
-#define BFLOAT16_KEY(x) key_of_double((double)sp_bfloat16_to_float(x))
+
+SP_FOR_FLOATING(READ, read, key_of_double)
+SP_FOR_SIGNED(READ, read, SIGNED_KEY)
+SP_FOR_UNSIGNED(READ, read, UNSIGNED_KEY)
+
+static read_fn *const readers[SP_DTYPE_COUNT] = {SP_TABLE_NUMBER(read)};
+
+bool sp_rank_key__has(sp_dtype dtype)
+{
+	return readers[dtype] != NULL;
+}
 
 void sp_rank_key__read(uint64_t *keys, sp_dtype dtype, const void *data, size_t first, size_t n)
 {
-	switch (dtype) {
-	case SP_FLOAT:
-		READ(float, key_of_double);
-		break;
-	case SP_DOUBLE:
-		READ(double, key_of_double);
-		break;
-	case SP_HALF:
-		READ(uint16_t, HALF_KEY);
-		break;
-	case SP_BFLOAT16:
-		READ(uint16_t, BFLOAT16_KEY);
-		break;
-	case SP_INT8:
-		READ(int8_t, SIGNED_KEY);
-		break;
-	case SP_INT16:
-		READ(int16_t, SIGNED_KEY);
-		break;
-	case SP_INT32:
-		READ(int32_t, SIGNED_KEY);
-		break;
-	case SP_INT64:
-		READ(int64_t, SIGNED_KEY);
-		break;
-	case SP_UINT8:
-		READ(uint8_t, UNSIGNED_KEY);
-		break;
-	case SP_UINT16:
-		READ(uint16_t, UNSIGNED_KEY);
-		break;
-	case SP_UINT32:
-		READ(uint32_t, UNSIGNED_KEY);
-		break;
-	default:
-		READ(uint64_t, UNSIGNED_KEY);
-		break;
-	}
+	readers[dtype](keys, (const char *)data + first * sp_dtype_size(dtype), n);
 }

@@ -2,7 +2,7 @@
 #define SP_ENGINE_OPS_REDUCE_H
 
 #include "engine/graph/op.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 
 /*
  * Reductions: input 0 is reduced along the axes in input 1 (int32 or int64, of any shape; negative

@@ -4,7 +4,7 @@
 #include <float.h>
 
 #include "engine/ops/array/elements.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 
 /*
  * Segment reductions: rows of `data` with the same id are combined into one row.

@@ -284,11 +284,6 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_ApproxTopK = {.name = "ApproxTopK",
-				.outputs = "values indices",
-				.prepare = prepare_approximate,
-				.run = run};
-const sp_op sp_op_TopK = {
-	.name = "TopK", .outputs = "values indices", .prepare = prepare_top_k, .run = run};
-const sp_op sp_op_TopKV2 = {
-	.name = "TopKV2", .outputs = "values indices", .prepare = prepare, .run = run};
+SP_DEFINE_OP(ApproxTopK, "values indices", 0, prepare_approximate, run);
+SP_DEFINE_OP(TopK, "values indices", 0, prepare_top_k, run);
+SP_DEFINE_OP(TopKV2, "values indices", 0, prepare, run);

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "engine/ops/ops.h"
 #include "engine/ops/array/array.h"
 #include "engine/ops/array/strided_copy.h"
 #include "engine/ops/reduce/row_set.h"
@@ -17,51 +18,28 @@ typedef struct unique_state {
 	sp_dtype idx_dtype;
 } unique_state;
 
-static sp_status prepare(sp_prepare *prepare, bool has_axis, bool has_counts, const char *idx_attr,
-			 sp_error *err)
+static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
 	unique_state *state = sp_prepare_state(prepare, sizeof(*state));
+	const sp_op *op = prepare->node->op;
+	bool is_deeprec = op == &sp_op_UniqueWithCountsV3;
 
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	state->has_axis = has_axis;
-	state->has_counts = has_counts;
-	SP_TRY(sp_prepare_inputs(prepare, has_axis ? 2 : 1, err));
+	state->has_axis = op == &sp_op_UniqueV2 || op == &sp_op_UniqueWithCountsV2;
+	state->has_counts = op != &sp_op_Unique && op != &sp_op_UniqueV2;
+	SP_TRY(sp_prepare_inputs(prepare, state->has_axis ? 2 : 1, err));
+	if (is_deeprec)
+		SP_TRY(sp_prepare_input_index(prepare, 0, err));
 	if (!sp_rows__comparable(prepare->in_dtypes[0]))
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
-	if (has_axis)
+	if (state->has_axis)
 		SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(sp_array__index_type(prepare, idx_attr, SP_INT32, &state->idx_dtype, err));
-	SP_TRY(sp_prepare_outputs(prepare, has_counts ? 3 : 2, state->idx_dtype, err));
+	SP_TRY(sp_array__index_type(prepare, is_deeprec ? "CounterType" : "out_idx", SP_INT32,
+				    &state->idx_dtype, err));
+	SP_TRY(sp_prepare_outputs(prepare, state->has_counts ? 3 : 2, state->idx_dtype, err));
 	prepare->out_dtypes[0] = prepare->in_dtypes[0];
 	return SP_OK;
-}
-
-static sp_status prepare_unique(sp_prepare *p, sp_error *err)
-{
-	return prepare(p, false, false, "out_idx", err);
-}
-
-static sp_status prepare_unique_v2(sp_prepare *p, sp_error *err)
-{
-	return prepare(p, true, false, "out_idx", err);
-}
-
-static sp_status prepare_counts(sp_prepare *p, sp_error *err)
-{
-	return prepare(p, false, true, "out_idx", err);
-}
-
-static sp_status prepare_counts_v2(sp_prepare *p, sp_error *err)
-{
-	return prepare(p, true, true, "out_idx", err);
-}
-
-static sp_status prepare_counts_v3(sp_prepare *p, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(p, 1, err));
-	SP_TRY(sp_prepare_input_index(p, 0, err));
-	return prepare(p, false, true, "CounterType", err);
 }
 
 /* The axis input holds one number; for a vector it may be empty. */
@@ -151,19 +129,8 @@ static sp_status run(const sp_call *call)
 	return write_numbers(call, 2, firsts, count);
 }
 
-const sp_op sp_op_Unique = {
-	.name = "Unique", .outputs = "y idx", .prepare = prepare_unique, .run = run};
-const sp_op sp_op_UniqueV2 = {
-	.name = "UniqueV2", .outputs = "y idx", .prepare = prepare_unique_v2, .run = run};
-const sp_op sp_op_UniqueWithCounts = {.name = "UniqueWithCounts",
-				      .outputs = "y idx count",
-				      .prepare = prepare_counts,
-				      .run = run};
-const sp_op sp_op_UniqueWithCountsV2 = {.name = "UniqueWithCountsV2",
-					.outputs = "y idx count",
-					.prepare = prepare_counts_v2,
-					.run = run};
-const sp_op sp_op_UniqueWithCountsV3 = {.name = "UniqueWithCountsV3",
-					.outputs = "unique_keys unique_idxs unique_counts",
-					.prepare = prepare_counts_v3,
-					.run = run};
+SP_DEFINE_OP(Unique, "y idx", 0, prepare, run);
+SP_DEFINE_OP(UniqueV2, "y idx", 0, prepare, run);
+SP_DEFINE_OP(UniqueWithCounts, "y idx count", 0, prepare, run);
+SP_DEFINE_OP(UniqueWithCountsV2, "y idx count", 0, prepare, run);
+SP_DEFINE_OP(UniqueWithCountsV3, "unique_keys unique_idxs unique_counts", 0, prepare, run);

@@ -3,13 +3,9 @@
 #include "engine/ops/array/elements.h"
 #include "engine/ops/sparse/sparse.h"
 
-/*
- * SparseFillEmptyRows: adds the default value in column 0 of every row without values.
- * RaggedFillEmptyRows: the same for values with row numbers, which have no columns.
- */
+/* SparseFillEmptyRows: adds the default value in column 0 of every row without values. */
 typedef struct fill {
 	sp_sparse in;
-	bool is_ragged; /* the indices are a vector; in.rank is 1 */
 	int64_t rows;
 	int64_t *next; /* [rows] where the next value of a row goes */
 	bool ordered;  /* the values are in row order */
@@ -67,18 +63,10 @@ static sp_status forward(const sp_call *call)
 	return SP_OK;
 }
 
-/* As in TensorFlow, ragged row numbers have a second dimension when there are no rows. */
-static sp_shape indices_shape(const fill *f)
-{
-	if (f->is_ragged && f->rows != 0)
-		return sp_shape_vector(f->total);
-	return sp_shape_matrix(f->total, (int64_t)f->in.rank);
-}
-
 static sp_status write(const sp_call *call, fill *f, const bool *is_empty)
 {
 	size_t size = sp_dtype_size(f->in.values->dtype), rank = f->in.rank;
-	sp_shape shape = indices_shape(f);
+	sp_shape shape = sp_shape_matrix(f->total, (int64_t)rank);
 	int64_t *indices, *reverse = sp_tensor_i64(call->out[3]);
 
 	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
@@ -106,67 +94,34 @@ static sp_status write(const sp_call *call, fill *f, const bool *is_empty)
 	return SP_OK;
 }
 
-/* Computes the outputs once the input has been read. */
-static sp_status fill_rows(const sp_call *call, fill *f)
-{
-	sp_shape shape = sp_shape_vector(f->rows);
-	bool *is_empty;
-
-	if (!sp_tensor_is_scalar(call->in[3]))
-		return sp_call_invalid(call, "default_value must be a scalar, not of rank %d",
-				       call->in[3]->shape.rank);
-	if (f->rows == 0 && f->in.count != 0)
-		return sp_call_invalid(call, "a tensor without rows has %zu values", f->in.count);
-	SP_TRY(sp_call_output(call, 2, SP_BOOL, &shape));
-	shape = sp_shape_vector((int64_t)f->in.count);
-	SP_TRY(sp_call_output(call, 3, SP_INT64, &shape));
-	f->next = sp_call_bytes(call, (size_t)f->rows, sizeof(*f->next));
-	if (f->next == NULL)
-		return sp_call_no_memory(call);
-	is_empty = sp_tensor_bool(call->out[2]);
-	SP_TRY(count_rows(call, f));
-	place_rows(f, is_empty);
-	if (f->full && f->ordered && f->rows != 0)
-		return forward(call);
-	return write(call, f, is_empty);
-}
-
 static sp_status run_fill(const sp_call *call)
 {
-	fill f = {.is_ragged = false};
+	sp_shape shape;
+	bool *is_empty;
+	fill f;
 
 	SP_TRY(sp_sparse__read(call, 0, 1, 2, &f.in));
 	if (f.in.rank == 0)
 		return sp_call_invalid(call, "dense shape cannot be empty");
 	f.rows = f.in.dims[0];
-	return fill_rows(call, &f);
-}
-
-static sp_status run_fill_ragged(const sp_call *call)
-{
-	const sp_tensor *ids = call->in[0], *values = call->in[1];
-	fill f = {.is_ragged = true};
-
-	if (ids->shape.rank != 1 || values->shape.rank != 1)
-		return sp_call_invalid(call,
-				       "value_rowids and values must be vectors, not of rank %d "
-				       "and %d",
-				       ids->shape.rank, values->shape.rank);
-	if (ids->count != values->count)
-		return sp_call_invalid(call, "%zu value_rowids for %zu values", ids->count,
-				       values->count);
-	if (!sp_tensor_is_scalar(call->in[2]))
-		return sp_call_invalid(call, "nrows must be a scalar, not of rank %d",
-				       call->in[2]->shape.rank);
-	f.rows = *sp_tensor_i64(call->in[2]);
-	if (f.rows < 0)
-		return sp_call_invalid(call, "nrows is %lld", (long long)f.rows);
-	f.in = (sp_sparse){.indices = sp_tensor_i64(ids),
-			   .values = values,
-			   .dims = &f.rows,
-			   .count = ids->count,
-			   .rank = 1};
-	return fill_rows(call, &f);
+	if (!sp_tensor_is_scalar(call->in[3]))
+		return sp_call_invalid(call, "default_value must be a scalar, not of rank %d",
+				       call->in[3]->shape.rank);
+	if (f.rows == 0 && f.in.count != 0)
+		return sp_call_invalid(call, "a tensor without rows has %zu values", f.in.count);
+	shape = sp_shape_vector(f.rows);
+	SP_TRY(sp_call_output(call, 2, SP_BOOL, &shape));
+	shape = sp_shape_vector((int64_t)f.in.count);
+	SP_TRY(sp_call_output(call, 3, SP_INT64, &shape));
+	f.next = sp_call_bytes(call, (size_t)f.rows, sizeof(*f.next));
+	if (f.next == NULL)
+		return sp_call_no_memory(call);
+	is_empty = sp_tensor_bool(call->out[2]);
+	SP_TRY(count_rows(call, &f));
+	place_rows(&f, is_empty);
+	if (f.full && f.ordered && f.rows != 0)
+		return forward(call);
+	return write(call, &f, is_empty);
 }
 
 static sp_status prepare_fill(sp_prepare *prepare, sp_error *err)
@@ -183,6 +138,3 @@ static sp_status prepare_fill(sp_prepare *prepare, sp_error *err)
 SP_DEFINE_OP(SparseFillEmptyRows,
 	     "output_indices output_values empty_row_indicator reverse_index_map", SP_OP_MOVES,
 	     prepare_fill, run_fill);
-SP_DEFINE_OP(RaggedFillEmptyRows,
-	     "output_value_rowids output_values empty_row_indicator reverse_index_map", SP_OP_MOVES,
-	     prepare_fill, run_fill_ragged);

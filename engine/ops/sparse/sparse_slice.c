@@ -10,12 +10,12 @@
  * SparseSlice and SparseSplit: the values inside a range of indices, in their order, with indices
  * relative to its start.
  */
-typedef struct box {
+typedef struct slice_bounds {
 	int64_t start[SP_SPARSE_MAX_RANK];
 	int64_t size[SP_SPARSE_MAX_RANK];
-} box;
+} slice_bounds;
 
-static bool contains(const box *b, const int64_t *index, size_t rank)
+static bool contains(const slice_bounds *b, const int64_t *index, size_t rank)
 {
 	for (size_t d = 0; d < rank; d++)
 		if (index[d] < b->start[d] ||
@@ -25,8 +25,8 @@ static bool contains(const box *b, const int64_t *index, size_t rank)
 }
 
 /* Outputs i, v and s (indices, values, shape) become the part of `in` inside the range. */
-static sp_status cut(const sp_call *call, const sp_sparse *in, const box *b, size_t i, size_t v,
-		     size_t s)
+static sp_status cut(const sp_call *call, const sp_sparse *in, const slice_bounds *b, size_t i,
+		     size_t v, size_t s)
 {
 	size_t size = sp_dtype_size(in->values->dtype), count = 0, at = 0;
 	sp_shape shape;
@@ -56,7 +56,7 @@ static sp_status cut(const sp_call *call, const sp_sparse *in, const box *b, siz
 
 /* ------------------------------------------------------------ SparseSlice */
 
-static sp_status read_box(const sp_call *call, const sp_sparse *in, box *b)
+static sp_status read_box(const sp_call *call, const sp_sparse *in, slice_bounds *b)
 {
 	for (size_t i = 3; i < 5; i++)
 		if (call->in[i]->shape.rank != 1 || call->in[i]->count != in->rank)
@@ -82,7 +82,7 @@ static sp_status read_box(const sp_call *call, const sp_sparse *in, box *b)
 static sp_status run_slice(const sp_call *call)
 {
 	sp_sparse in;
-	box b;
+	slice_bounds b;
 
 	SP_TRY(sp_sparse__read(call, 0, 1, 2, &in));
 	SP_TRY(read_box(call, &in, &b));
@@ -109,7 +109,7 @@ typedef struct split_state {
 static sp_status check_split(const sp_call *call, const sp_sparse *in)
 {
 	char text[SP_SHAPE_TEXT_SIZE];
-	box all = {.start = {0}};
+	slice_bounds all = {.start = {0}};
 
 	memcpy(all.size, in->dims, in->rank * sizeof(int64_t));
 	for (size_t i = 0; i < in->count; i++)
@@ -128,7 +128,7 @@ static sp_status run_split(const sp_call *call)
 	const split_state *state = call->state;
 	int64_t parts = (int64_t)state->parts, size;
 	sp_sparse in;
-	box b = {.start = {0}};
+	slice_bounds b = {.start = {0}};
 	int axis;
 
 	SP_TRY(sp_sparse__read(call, 1, 2, 3, &in));

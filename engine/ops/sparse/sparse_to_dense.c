@@ -1,5 +1,6 @@
 #include "engine/graph/op.h"
 
+#include "engine/ops/array/array.h"
 #include "engine/ops/array/elements.h"
 #include "engine/ops/sparse/sparse.h"
 
@@ -36,7 +37,7 @@ static sp_status read_inputs(const sp_call *call, scatter *s)
 				       sp_shape_text(&values->shape, text), s->count);
 	if (!sp_tensor_is_scalar(call->in[3]))
 		return sp_call_invalid(call, "default_value should be a scalar");
-	SP_TRY(sp_shape_from_tensor(&s->shape, shape, call->err));
+	SP_TRY(sp_array__shape(call, 1, false, &s->shape));
 	return sp_elements__widen(call, indices, &s->indices);
 }
 

@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "engine/ops/ops.h"
-#include "engine/ops/state/handle.h"
+#include "engine/ops/state/resource_handle.h"
 
 /*
  * The quantile boundaries of boosted trees' features. Training collects them; a checkpoint holds
@@ -17,7 +17,7 @@ enum { MAX_STREAMS = 1 << 20 };
 
 static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
 {
-	return sp_handle__prepare(prepare, SP_RESOURCE_QUANTILES, err);
+	return sp_resource_handle__prepare(prepare, SP_RESOURCE_QUANTILES, err);
 }
 
 static sp_status find(const sp_call *call, sp_resource **out)
@@ -106,13 +106,10 @@ static sp_status run_deserialize(const sp_call *call)
 
 static sp_status run_is_initialized(const sp_call *call)
 {
-	sp_shape shape = sp_shape_scalar();
 	sp_resource *resource;
 
 	SP_TRY(find(call, &resource));
-	SP_TRY(sp_call_output(call, 0, SP_BOOL, &shape));
-	*sp_tensor_bool(call->out[0]) = resource->boundaries != NULL;
-	return SP_OK;
+	return sp_resource_handle__answer(call, resource->boundaries != NULL);
 }
 
 /* Reads `num_features`, the number of outputs. */
@@ -204,13 +201,13 @@ static sp_status run_bucketize(const sp_call *call)
 }
 
 SP_DEFINE_OP(BoostedTreesQuantileStreamResourceHandleOp, "resource", 0, prepare_handle,
-	     sp_handle__run);
+	     sp_resource_handle__run);
 SP_DEFINE_OP(BoostedTreesCreateQuantileStreamResource, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
 	     prepare_create, run_create);
 SP_DEFINE_OP(BoostedTreesQuantileStreamResourceDeserialize, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
 	     prepare_deserialize, run_deserialize);
 SP_DEFINE_OP(IsBoostedTreesQuantileStreamResourceInitialized, "is_initialized",
-	     SP_OP_READS_VARIABLE, sp_handle__prepare_is_initialized, run_is_initialized);
+	     SP_OP_READS_VARIABLE, sp_resource_handle__prepare_is_initialized, run_is_initialized);
 SP_DEFINE_OP(BoostedTreesQuantileStreamResourceGetBucketBoundaries,
 	     "bucket_boundaries:num_features", SP_OP_READS_VARIABLE, prepare_get, run_get);
 SP_DEFINE_OP(BoostedTreesBucketize, "buckets:num_features", 0, prepare_bucketize, run_bucketize);

@@ -6,10 +6,7 @@
 #include "engine/ops/ops.h"
 #include "engine/ops/state/table_keys.h"
 
-/*
- * Operators that fill tables from tensors (initializers and checkpoint contents), or remove keys
- * before the table is served.
- */
+/* Operators that fill tables from tensors: initializers and checkpoint contents. */
 
 sp_status sp_table_fill_begin(const sp_call *call, const sp_resource *resource, sp_hash_table **out)
 {
@@ -159,104 +156,8 @@ static sp_status run_insert(const sp_call *call)
 	return fill_mutable(call, resource, false);
 }
 
-/* ------------------------------------------------------------- removing keys */
-
-static sp_status prepare_remove(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
-}
-
-/* Marks which of the table's keys are among `keys`. */
-static sp_status find_removed(const sp_call *call, const sp_tensor *held, const sp_tensor *keys,
-			      bool **out)
-{
-	static bool no = false;
-	const sp_hash_table_options options = {.key_dtype = keys->dtype, .value_dtype = SP_BOOL};
-	sp_tensor yes = {.dtype = SP_BOOL, .count = keys->count};
-	const sp_tensor fallback = {.dtype = SP_BOOL, .count = 1, .data = &no};
-	sp_tensor found = {.dtype = SP_BOOL, .count = held->count};
-	sp_hash_table *removed;
-
-	yes.data = sp_call_bytes(call, keys->count, 1);
-	found.data = sp_call_bytes(call, held->count, 1);
-	if (yes.data == NULL || found.data == NULL)
-		return sp_call_no_memory(call);
-	memset(yes.data, true, keys->count);
-	SP_TRY(sp_hash_table_create(&removed, call->resources->arena, &options, call->err));
-	SP_TRY(sp_hash_table_insert(removed, keys, &yes, 0, call->err));
-	sp_hash_table_find(removed, held, &fallback, &found);
-	*out = found.data;
-	return SP_OK;
-}
-
-/* Replaces the table by one without these keys. */
-static sp_status remove_keys(const sp_call *call, sp_resource *resource, const sp_tensor *keys)
-{
-	const sp_hash_table_options *options = sp_hash_table_options_of(resource->hash_table);
-	size_t count = sp_hash_table_size(resource->hash_table), key_size, value_size, width;
-	sp_tensor held = {.dtype = options->key_dtype, .count = count};
-	sp_tensor values = {.dtype = options->value_dtype}, key = held, value = values;
-	sp_hash_table *table;
-	bool *is_removed = NULL;
-
-	key_size = sp_dtype_size(held.dtype);
-	value_size = sp_dtype_size(values.dtype);
-	if (!sp_shape_count(&options->value_shape, &width) ||
-	    !sp_size_mul(&values.count, count, width))
-		return sp_call_no_memory(call);
-	held.data = sp_call_bytes(call, count, key_size);
-	values.data = sp_call_bytes(call, values.count, value_size);
-	if (held.data == NULL || values.data == NULL)
-		return sp_call_no_memory(call);
-	sp_hash_table_export(resource->hash_table, &held, &values);
-	SP_TRY(find_removed(call, &held, keys, &is_removed));
-	SP_TRY(sp_table_fill_begin(call, resource, &table));
-	SP_TRY(sp_hash_table_reserve(table, count, call->err));
-	key.count = 1;
-	value.count = width;
-	for (size_t i = 0; i < count; i++) {
-		key.data = (char *)held.data + i * key_size;
-		value.data = (char *)values.data + i * width * value_size;
-		if (!is_removed[i])
-			SP_TRY(sp_hash_table_insert(table, &key, &value, SP_HASH_TABLE_TEXTS_STAY,
-						    call->err));
-	}
-	resource->hash_table = table;
-	return SP_OK;
-}
-
-static sp_status run_remove(const sp_call *call)
-{
-	sp_resource *resource;
-	sp_tensor keys;
-
-	SP_TRY(find_resource(call, &resource));
-	if (!resource->is_mutable)
-		return sp_call_invalid(call, "no keys can be removed from table '%s'",
-				       resource->name);
-	if (call->in[1]->dtype != resource->key_dtype)
-		return sp_call_invalid(call, "table '%s' has keys of %s, not of %s", resource->name,
-				       sp_dtype_name(resource->key_dtype),
-				       sp_dtype_name(call->in[1]->dtype));
-	SP_TRY(sp_table_keys_pack(call, resource, call->in[1], &keys));
-	for (size_t i = 0; i < keys.count; i++)
-		if (sp_table_keys_is_reserved(resource, &keys, i))
-			return sp_call_invalid(
-				call, "key %zu is the empty or the deleted key of table '%s'", i,
-				resource->name);
-	return resource->hash_table == NULL ? SP_OK : remove_keys(call, resource, &keys);
-}
-
-#define FILL_OP(op, run_fn)                                \
-	const sp_op sp_op_##op = {                         \
-		.name = #op,                               \
-		.outputs = "",                             \
-		.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY, \
-		.prepare = prepare_fill,                   \
-		.run = run_fn,                             \
-	}
+#define FILL_OP(op, run_fn) \
+	SP_DEFINE_OP(op, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_fill, run_fn)
 
 FILL_OP(InitializeTable, run_initialize);
 FILL_OP(InitializeTableV2, run_initialize);
@@ -264,5 +165,3 @@ FILL_OP(LookupTableImport, run_import);
 FILL_OP(LookupTableImportV2, run_import);
 FILL_OP(LookupTableInsert, run_insert);
 FILL_OP(LookupTableInsertV2, run_insert);
-
-SP_DEFINE_OP(LookupTableRemoveV2, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_remove, run_remove);

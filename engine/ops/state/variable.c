@@ -1,7 +1,7 @@
 #include <complex.h>
 
-#include "engine/graph/op.h"
-#include "engine/tensor/resource.h"
+#include "engine/ops/array/array.h"
+#include "engine/ops/state/resource_handle.h"
 
 /*
  * Variables. A handle is a constant of the graph; the variable it refers to belongs to the model
@@ -12,32 +12,21 @@ static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
 	const sp_node *node = prepare->node;
 	const sp_attr *shape = sp_node_attr(node, "shape");
 	uint64_t *index = sp_prepare_state(prepare, sizeof(*index));
-	sp_bytes container, shared_name;
-	const char *name = node->name;
+	sp_bytes container;
+	const char *name;
 	sp_dtype dtype;
 
 	if (index == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a handle");
 	SP_TRY(sp_prepare_inputs(prepare, 0, err));
 	SP_TRY(sp_node_attr_type(node, "dtype", SP_INVALID_DTYPE, &dtype, err));
-	SP_TRY(sp_node_attr_bytes(node, "container", "", &container, err));
-	SP_TRY(sp_node_attr_bytes(node, "shared_name", "", &shared_name, err));
+	SP_TRY(sp_resource_handle__name(prepare, &container, &name, err));
 	if (shape != NULL && shape->kind != SP_ATTR_SHAPE)
 		return sp_error_set(err, SP_INVALID, "attribute 'shape' is not a shape");
-	if (shared_name.size != 0)
-		name = sp_arena_text(prepare->arena, shared_name);
-	if (name == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a handle");
 	SP_TRY(sp_resources_declare(prepare->resources, SP_RESOURCE_VARIABLE, container, name,
 				    dtype, SP_INVALID_DTYPE, shape != NULL ? shape->shape : NULL,
 				    index, err));
 	return sp_prepare_outputs(prepare, 1, SP_RESOURCE, err);
-}
-
-static sp_status run_handle(const sp_call *call)
-{
-	*call->out[0] = (sp_tensor){.dtype = SP_RESOURCE, .count = 1, .data = (void *)call->state};
-	return SP_OK;
 }
 
 /* The variable behind input 0. */
@@ -206,23 +195,12 @@ static sp_status run_assign_sub(const sp_call *call)
 	return assign_changed(call, -1);
 }
 
-static sp_status prepare_is_initialized(sp_prepare *prepare, sp_error *err)
-{
-	variable_state *state;
-
-	SP_TRY(prepare_on_variable(prepare, 1, &state, err));
-	return sp_prepare_outputs(prepare, 1, SP_BOOL, err);
-}
-
 static sp_status run_is_initialized(const sp_call *call)
 {
-	sp_shape scalar = sp_shape_scalar();
 	sp_resource *resource;
 
 	SP_TRY(find_variable(call, &resource));
-	SP_TRY(sp_call_output(call, 0, SP_BOOL, &scalar));
-	*sp_tensor_bool(call->out[0]) = sp_tensor_is_set(&resource->variable);
-	return SP_OK;
+	return sp_resource_handle__answer(call, sp_tensor_is_set(&resource->variable));
 }
 
 static sp_status prepare_shape(sp_prepare *prepare, sp_error *err)
@@ -230,9 +208,7 @@ static sp_status prepare_shape(sp_prepare *prepare, sp_error *err)
 	variable_state *state;
 
 	SP_TRY(prepare_on_variable(prepare, 1, &state, err));
-	SP_TRY(sp_node_attr_type(prepare->node, "out_type", SP_INT32, &state->dtype, err));
-	if (state->dtype != SP_INT32 && state->dtype != SP_INT64)
-		return sp_prepare_unsupported(prepare, state->dtype, err);
+	SP_TRY(sp_array__index_type(prepare, "out_type", SP_INT32, &state->dtype, err));
 	return sp_prepare_outputs(prepare, 1, state->dtype, err);
 }
 
@@ -248,46 +224,25 @@ static sp_status run_shape(const sp_call *call)
 	vector = sp_shape_vector(shape->rank);
 	SP_TRY(sp_call_output(call, 0, state->dtype, &vector));
 	for (int i = 0; i < shape->rank; i++) {
-		if (state->dtype == SP_INT64)
-			sp_tensor_i64(call->out[0])[i] = shape->dims[i];
-		else if (shape->dims[i] <= INT32_MAX)
-			sp_tensor_i32(call->out[0])[i] = (int32_t)shape->dims[i];
-		else
+		if (state->dtype == SP_INT32 && shape->dims[i] > INT32_MAX)
 			return sp_call_invalid(call,
 					       "dimension %d of variable '%s' is %lld and "
 					       "does not fit into int32",
 					       i, resource->name, (long long)shape->dims[i]);
+		sp_array__put_index(call->out[0], (size_t)i, shape->dims[i]);
 	}
 	return SP_OK;
 }
 
-static sp_status prepare_destroy(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
-}
-
-static sp_status run_destroy(const sp_call *call)
-{
-	sp_resource *resource;
-
-	SP_TRY(find_variable(call, &resource));
-	resource->variable = (sp_tensor){.dtype = SP_INVALID_DTYPE};
-	return SP_OK;
-}
-
-SP_DEFINE_OP(VarHandleOp, NULL, 0, prepare_handle, run_handle);
+SP_DEFINE_OP(VarHandleOp, NULL, 0, prepare_handle, sp_resource_handle__run);
 SP_DEFINE_OP(ReadVariableOp, NULL, SP_OP_READS_VARIABLE, prepare_read, run_read);
 SP_DEFINE_OP(AssignVariableOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_assign, run_assign);
 SP_DEFINE_OP(AssignAddVariableOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_assign,
 	     run_assign_add);
 SP_DEFINE_OP(AssignSubVariableOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_assign,
 	     run_assign_sub);
-SP_DEFINE_OP(VarIsInitializedOp, NULL, SP_OP_READS_VARIABLE, prepare_is_initialized,
-	     run_is_initialized);
-SP_DEFINE_OP(IsVariableInitialized, NULL, SP_OP_READS_VARIABLE, prepare_is_initialized,
-	     run_is_initialized);
+SP_DEFINE_OP(VarIsInitializedOp, NULL, SP_OP_READS_VARIABLE,
+	     sp_resource_handle__prepare_is_initialized, run_is_initialized);
+SP_DEFINE_OP(IsVariableInitialized, NULL, SP_OP_READS_VARIABLE,
+	     sp_resource_handle__prepare_is_initialized, run_is_initialized);
 SP_DEFINE_OP(VariableShape, NULL, SP_OP_READS_VARIABLE, prepare_shape, run_shape);
-SP_DEFINE_OP(DestroyResourceOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_destroy,
-	     run_destroy);

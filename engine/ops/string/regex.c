@@ -7,12 +7,11 @@
 #include "engine/ops/ops.h"
 #include "engine/ops/string/text.h"
 
-/* A constant pattern, the usual case, is compiled once per graph, any other once per call. */
+/* StaticRegexFullMatch, StaticRegexReplace: the pattern is compiled once per graph. */
 
 typedef struct state {
-	const sp_regex *regex; /* NULL: compiled from input 1 */
-	sp_bytes rewrite;      /* of StaticRegexReplace */
-	bool is_static;
+	const sp_regex *regex;
+	sp_bytes rewrite; /* of StaticRegexReplace */
 	bool replace_all;
 } state;
 
@@ -21,117 +20,49 @@ static void destroy(void *regex)
 	sp_regex_destroy(regex);
 }
 
-static sp_status prepare_pattern(sp_prepare *prepare, state *s, sp_bytes pattern, sp_error *err)
+static sp_status prepare_full_match(sp_prepare *prepare, sp_error *err)
 {
+	state *s = sp_prepare_state(prepare, sizeof(*s));
+	sp_bytes pattern;
 	sp_regex *regex;
 
+	if (s == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a regular expression");
+	SP_TRY(sp_text_attr(prepare, "pattern", &pattern, err));
 	SP_TRY(sp_regex_create(&regex, pattern, err));
 	if (!sp_arena_own(prepare->arena, destroy, regex)) {
 		sp_regex_destroy(regex);
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a regular expression");
 	}
 	s->regex = regex;
-	return SP_OK;
-}
-
-/* Compiles input 1 if it is constant.  Its shape is checked at run time. */
-static sp_status prepare_constant_pattern(sp_prepare *prepare, state *s, sp_error *err)
-{
-	const sp_tensor *pattern = prepare->in_values[1];
-
-	if (pattern == NULL || !sp_tensor_is_scalar(pattern))
-		return SP_OK;
-	return prepare_pattern(prepare, s, sp_tensor_strings(pattern)[0], err);
-}
-
-static sp_status new_state(sp_prepare *prepare, state **out, sp_error *err)
-{
-	*out = sp_prepare_state(prepare, sizeof(**out));
-	if (*out == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a regular expression");
-	return SP_OK;
-}
-
-static sp_status prepare_static_full_match(sp_prepare *prepare, sp_error *err)
-{
-	sp_bytes pattern;
-	state *s;
-
-	SP_TRY(new_state(prepare, &s, err));
-	SP_TRY(sp_text_attr(prepare, "pattern", &pattern, err));
-	SP_TRY(prepare_pattern(prepare, s, pattern, err));
 	return sp_text_prepare_unary(prepare, SP_BOOL, err);
-}
-
-static sp_status prepare_full_match(sp_prepare *prepare, sp_error *err)
-{
-	state *s;
-
-	SP_TRY(new_state(prepare, &s, err));
-	SP_TRY(sp_text_prepare_inputs(prepare, 2, err));
-	SP_TRY(prepare_constant_pattern(prepare, s, err));
-	return sp_prepare_outputs(prepare, 1, SP_BOOL, err);
-}
-
-static sp_status prepare_static_replace(sp_prepare *prepare, sp_error *err)
-{
-	state *s;
-
-	SP_TRY(prepare_static_full_match(prepare, err));
-	s = prepare->state;
-	s->is_static = true;
-	SP_TRY(sp_text_attr(prepare, "rewrite", &s->rewrite, err));
-	SP_TRY(sp_node_attr_bool(prepare->node, "replace_global", true, &s->replace_all, err));
-	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
 }
 
 static sp_status prepare_replace(sp_prepare *prepare, sp_error *err)
 {
 	state *s;
 
-	SP_TRY(new_state(prepare, &s, err));
+	SP_TRY(prepare_full_match(prepare, err));
+	s = prepare->state;
+	SP_TRY(sp_text_attr(prepare, "rewrite", &s->rewrite, err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "replace_global", true, &s->replace_all, err));
-	SP_TRY(sp_text_prepare_inputs(prepare, 3, err));
-	SP_TRY(prepare_constant_pattern(prepare, s, err));
 	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
 }
 
-/* Runs `each` with the prepared expression, or with one that is compiled for this call. */
-static sp_status with_expression(const sp_call *call,
-				 sp_status (*each)(const sp_call *call, const sp_regex *regex))
+static sp_status run_full_match(const sp_call *call)
 {
 	const state *s = call->state;
-	sp_status status;
-	sp_regex *regex;
-
-	if (s->regex != NULL)
-		return each(call, s->regex);
-	if (!sp_tensor_is_scalar(call->in[1]))
-		return sp_call_invalid(call, "the pattern must be a scalar");
-	SP_TRY(sp_regex_create(&regex, sp_tensor_strings(call->in[1])[0], call->err));
-	status = each(call, regex);
-	sp_regex_destroy(regex);
-	return status;
-}
-
-static sp_status full_match(const sp_call *call, const sp_regex *regex)
-{
 	const sp_bytes *text = sp_tensor_strings(call->in[0]);
 
 	SP_TRY(sp_call_output(call, 0, SP_BOOL, &call->in[0]->shape));
 	for (size_t i = 0; i < call->in[0]->count; i++) {
-		sp_status status = sp_regex_match_whole(regex, text[i]);
+		sp_status status = sp_regex_match_whole(s->regex, text[i]);
 
 		if (status != SP_OK && status != SP_NOT_FOUND)
 			return sp_call_no_memory(call);
 		sp_tensor_bool(call->out[0])[i] = status == SP_OK;
 	}
 	return SP_OK;
-}
-
-static sp_status run_full_match(const sp_call *call)
-{
-	return with_expression(call, full_match);
 }
 
 /*
@@ -269,19 +200,14 @@ static sp_status replace_in(replacer *r, sp_bytes text, bool all, bool *changed)
 	return SP_OK;
 }
 
-static sp_status replace(const sp_call *call, const sp_regex *regex)
+static sp_status run_replace(const sp_call *call)
 {
 	const state *s = call->state;
 	const sp_bytes *text = sp_tensor_strings(call->in[0]);
-	replacer r = {.call = call, .regex = regex, .rewrite = s->rewrite};
+	replacer r = {.call = call, .regex = s->regex, .rewrite = s->rewrite};
 	sp_text_pool pool = {.call = call};
 	sp_bytes *y;
 
-	if (!s->is_static) {
-		if (!sp_tensor_is_scalar(call->in[2]))
-			return sp_call_invalid(call, "the rewrite must be a scalar");
-		r.rewrite = sp_tensor_strings(call->in[2])[0];
-	}
 	SP_TRY(check_rewrite(&r));
 	SP_TRY(sp_call_output(call, 0, SP_STRING, &call->in[0]->shape));
 	y = sp_tensor_strings(call->out[0]);
@@ -291,7 +217,7 @@ static sp_status replace(const sp_call *call, const sp_regex *regex)
 
 		y[i] = text[i];
 		/* As in RE2, a rewrite with a group that the pattern lacks changes nothing. */
-		if (r.group_count > sp_regex_group_count(regex) + 1)
+		if (r.group_count > sp_regex_group_count(s->regex) + 1)
 			continue;
 		if (replace_in(&r, text[i], s->replace_all, &changed) != SP_OK)
 			return sp_call_no_memory(call);
@@ -307,12 +233,5 @@ static sp_status replace(const sp_call *call, const sp_regex *regex)
 	return SP_OK;
 }
 
-static sp_status run_replace(const sp_call *call)
-{
-	return with_expression(call, replace);
-}
-
-SP_DEFINE_OP(StaticRegexReplace, "output", 0, prepare_static_replace, run_replace);
-SP_DEFINE_OP(RegexReplace, "output", 0, prepare_replace, run_replace);
-SP_DEFINE_OP(StaticRegexFullMatch, "output", 0, prepare_static_full_match, run_full_match);
-SP_DEFINE_OP(RegexFullMatch, "output", 0, prepare_full_match, run_full_match);
+SP_DEFINE_OP(StaticRegexReplace, "output", 0, prepare_replace, run_replace);
+SP_DEFINE_OP(StaticRegexFullMatch, "output", 0, prepare_full_match, run_full_match);

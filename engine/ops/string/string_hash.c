@@ -38,46 +38,23 @@ static sp_status prepare_strong(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-static sp_status run_fast(const sp_call *call)
-{
-	const state *s = call->state;
-	const sp_bytes *text = sp_tensor_strings(call->in[0]);
-	int64_t *y;
+#define HASH(name, hash)                                                        \
+	static sp_status name(const sp_call *call)                              \
+	{                                                                       \
+		const state *s = call->state;                                   \
+		const sp_bytes *text = sp_tensor_strings(call->in[0]);          \
+		int64_t *y;                                                     \
+                                                                                \
+		SP_TRY(sp_call_output(call, 0, SP_INT64, &call->in[0]->shape)); \
+		y = sp_tensor_i64(call->out[0]);                                \
+		for (size_t i = 0; i < call->in[0]->count; i++)                 \
+			y[i] = (int64_t)(hash % s->bucket_count);               \
+		return SP_OK;                                                   \
+	}
 
-	SP_TRY(sp_call_output(call, 0, SP_INT64, &call->in[0]->shape));
-	y = sp_tensor_i64(call->out[0]);
-	for (size_t i = 0; i < call->in[0]->count; i++)
-		y[i] = (int64_t)(sp_fingerprint64(text[i].data, text[i].size) % s->bucket_count);
-	return SP_OK;
-}
-
-static sp_status run_strong(const sp_call *call)
-{
-	const state *s = call->state;
-	const sp_bytes *text = sp_tensor_strings(call->in[0]);
-	int64_t *y;
-
-	SP_TRY(sp_call_output(call, 0, SP_INT64, &call->in[0]->shape));
-	y = sp_tensor_i64(call->out[0]);
-	for (size_t i = 0; i < call->in[0]->count; i++)
-		y[i] = (int64_t)(sp_siphash24(s->key, text[i].data, text[i].size) %
-				 s->bucket_count);
-	return SP_OK;
-}
-
-static sp_status run_legacy(const sp_call *call)
-{
-	const uint64_t seed = 0xdecafcaffeu;
-	const state *s = call->state;
-	const sp_bytes *text = sp_tensor_strings(call->in[0]);
-	int64_t *y;
-
-	SP_TRY(sp_call_output(call, 0, SP_INT64, &call->in[0]->shape));
-	y = sp_tensor_i64(call->out[0]);
-	for (size_t i = 0; i < call->in[0]->count; i++)
-		y[i] = (int64_t)(sp_murmur64(seed, text[i].data, text[i].size) % s->bucket_count);
-	return SP_OK;
-}
+HASH(run_fast, sp_fingerprint64(text[i].data, text[i].size))
+HASH(run_strong, sp_siphash24(s->key, text[i].data, text[i].size))
+HASH(run_legacy, sp_murmur64(0xdecafcaffeu, text[i].data, text[i].size))
 
 SP_DEFINE_OP(StringToHashBucketFast, "output", 0, prepare_hash, run_fast);
 SP_DEFINE_OP(StringToHashBucketStrong, "output", 0, prepare_strong, run_strong);

@@ -1,4 +1,4 @@
-#include "engine/ops/ops.h"
+#include "engine/ops/math/broadcast.h"
 #include "engine/ops/string/text.h"
 
 typedef struct state {
@@ -88,75 +88,34 @@ static bool cut_bytes(sp_bytes text, int64_t pos, int64_t len, sp_bytes *out)
 	return true;
 }
 
-/* The shape of two inputs broadcast with each other, and the step of each along every axis. */
-typedef struct pairing {
-	sp_shape shape;
-	int64_t text_stride[SP_MAX_RANK];
-	int64_t cut_stride[SP_MAX_RANK];
-} pairing;
-
-static int64_t dim_from_end(const sp_shape *shape, int back)
-{
-	return back < shape->rank ? shape->dims[shape->rank - 1 - back] : 1;
-}
-
-static sp_status pair_shapes(const sp_call *call, const sp_shape *a, const sp_shape *b,
-			     pairing *out)
-{
-	int rank = a->rank > b->rank ? a->rank : b->rank;
-	uint64_t a_step = 1, b_step = 1; /* may wrap, but only when there are no elements */
-	char a_text[SP_SHAPE_TEXT_SIZE], b_text[SP_SHAPE_TEXT_SIZE];
-
-	out->shape.rank = rank;
-	for (int back = 0; back < rank; back++) {
-		int axis = rank - 1 - back;
-		int64_t a_dim = dim_from_end(a, back), b_dim = dim_from_end(b, back);
-
-		if (a_dim != b_dim && a_dim != 1 && b_dim != 1)
-			return sp_call_invalid(call, "incompatible shapes: %s and %s",
-					       sp_shape_text(a, a_text), sp_shape_text(b, b_text));
-		out->shape.dims[axis] = a_dim == 1 ? b_dim : a_dim;
-		out->text_stride[axis] = a_dim == 1 ? 0 : (int64_t)a_step;
-		out->cut_stride[axis] = b_dim == 1 ? 0 : (int64_t)b_step;
-		a_step *= (uint64_t)a_dim;
-		b_step *= (uint64_t)b_dim;
-	}
-	return SP_OK;
-}
-
 static sp_status run_substr(const sp_call *call)
 {
 	const state *s = call->state;
 	const sp_bytes *text = sp_tensor_strings(call->in[0]);
-	int64_t index[SP_MAX_RANK] = {0};
-	int64_t at_text = 0, at_cut = 0;
 	char shape1[SP_SHAPE_TEXT_SIZE], shape2[SP_SHAPE_TEXT_SIZE];
-	pairing p;
+	sp_broadcast b;
+	sp_bytes *y;
 
 	if (!sp_shape_equal(&call->in[1]->shape, &call->in[2]->shape))
 		return sp_call_invalid(call, "pos and len must have the same shape, not %s and %s",
 				       sp_shape_text(&call->in[1]->shape, shape1),
 				       sp_shape_text(&call->in[2]->shape, shape2));
-	SP_TRY(pair_shapes(call, &call->in[0]->shape, &call->in[1]->shape, &p));
-	SP_TRY(sp_call_output(call, 0, SP_STRING, &p.shape));
-	for (size_t i = 0; i < call->out[0]->count; i++) {
-		int64_t pos = sp_tensor_index(call->in[1], (size_t)at_cut);
-		int64_t len = sp_tensor_index(call->in[2], (size_t)at_cut);
-		sp_bytes *y = &sp_tensor_strings(call->out[0])[i];
+	SP_TRY(sp_broadcast__init(&b, call, 2));
+	SP_TRY(sp_call_output(call, 0, SP_STRING, &b.shape));
+	y = sp_tensor_strings(call->out[0]);
+	for (sp_broadcast__start(&b); b.more; sp_broadcast__next(&b))
+		for (size_t i = 0; i < b.run; i++) {
+			size_t at_text = b.at[0] + i * b.step[0];
+			size_t at_cut = b.at[1] + i * b.step[1];
+			int64_t pos = sp_tensor_index(call->in[1], at_cut);
+			int64_t len = sp_tensor_index(call->in[2], at_cut);
 
-		if (!(s->characters ? cut_characters : cut_bytes)(text[at_text], pos, len, y))
-			return sp_call_invalid(call, "pos %lld is out of range for string %lld",
-					       (long long)pos, (long long)at_text);
-		for (int axis = p.shape.rank - 1; axis >= 0; axis--) {
-			at_text += p.text_stride[axis];
-			at_cut += p.cut_stride[axis];
-			if (++index[axis] < p.shape.dims[axis])
-				break;
-			at_text -= p.text_stride[axis] * index[axis];
-			at_cut -= p.cut_stride[axis] * index[axis];
-			index[axis] = 0;
+			if (!(s->characters ? cut_characters : cut_bytes)(text[at_text], pos, len,
+									  &y[b.out + i]))
+				return sp_call_invalid(call,
+						       "pos %lld is out of range for string %zu",
+						       (long long)pos, at_text);
 		}
-	}
 	return SP_OK;
 }
 

@@ -59,8 +59,8 @@ sp_status sp_unicode__read_policy(const sp_prepare *prepare, sp_unicode_policy *
 
 void sp_unicode__open(sp_unicode_reader *reader, sp_bytes text)
 {
-	reader->start = reader->at = (const unsigned char *)text.data;
-	reader->end = reader->start + text.size;
+	reader->at = (const unsigned char *)text.data;
+	reader->end = reader->at + text.size;
 }
 
 /*
@@ -120,18 +120,16 @@ bool sp_unicode__next(sp_unicode_reader *reader, int32_t *character, bool *is_er
 }
 
 sp_status sp_unicode__next_by(sp_unicode_reader *reader, const sp_unicode_policy *policy,
-			      const sp_call *call, bool *more, int32_t *character, size_t *offset)
+			      const sp_call *call, bool *more, int32_t *character)
 {
 	bool is_bad;
 
 	for (;;) {
-		*offset = (size_t)(reader->at - reader->start);
 		*more = sp_unicode__next(reader, character, &is_bad);
 		if (!*more || !(is_bad || (policy->replace_controls && *character <= 0x1f)))
 			return SP_OK;
-		if (policy->errors == SP_UNICODE_STRICT && (is_bad || !policy->spare_controls))
-			return sp_call_invalid(call, "invalid formatting at byte %zu of a text",
-					       *offset);
+		if (policy->errors == SP_UNICODE_STRICT && is_bad)
+			return sp_call_invalid(call, "invalid formatting in a text");
 		*character = policy->replacement;
 		if (policy->errors != SP_UNICODE_IGNORE)
 			return SP_OK;

@@ -19,8 +19,7 @@
 typedef struct sp_unicode_policy {
 	enum { SP_UNICODE_STRICT, SP_UNICODE_REPLACE, SP_UNICODE_IGNORE } errors;
 	int32_t replacement;
-	bool replace_controls; /* U+0000 ... U+001F count as errors, */
-	bool spare_controls;   /* in strict mode they are replaced, not refused */
+	bool replace_controls; /* U+0000 ... U+001F count as errors; if strict, they are replaced */
 } sp_unicode_policy;
 
 /* Attribute `name` names an encoding; SP_UNSUPPORTED for any but UTF-8. */
@@ -33,7 +32,7 @@ SP_MUST_CHECK sp_status sp_unicode__read_policy(const sp_prepare *prepare, sp_un
 
 /* A text that is being decoded. */
 typedef struct sp_unicode_reader {
-	const unsigned char *start, *at, *end;
+	const unsigned char *at, *end;
 } sp_unicode_reader;
 
 void sp_unicode__open(sp_unicode_reader *reader, sp_bytes text);
@@ -43,12 +42,11 @@ bool sp_unicode__next(sp_unicode_reader *reader, int32_t *character, bool *is_er
 
 /*
  * Reads the next character after applying the policy; characters that it ignores are skipped.
- * *offset is where the character's bytes begin.  SP_INVALID for an error that the policy does not
- * allow.
+ * SP_INVALID for an error that the policy does not allow.
  */
 SP_MUST_CHECK sp_status sp_unicode__next_by(sp_unicode_reader *reader,
 					    const sp_unicode_policy *policy, const sp_call *call,
-					    bool *more, int32_t *character, size_t *offset);
+					    bool *more, int32_t *character);
 
 /* Writes a character (U+FFFD for a surrogate) unless `out` is NULL; returns its size, at most 4. */
 size_t sp_unicode__put(int32_t character, char *out);

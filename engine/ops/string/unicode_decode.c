@@ -3,18 +3,16 @@
 #include "engine/ops/string/unicode.h"
 
 /*
- * UnicodeDecode and UnicodeDecodeWithOffsets: the characters of every string, as a ragged tensor
- * (row_splits, char_values), and the byte offset of each.
+ * UnicodeDecode: the characters of every string, as a ragged tensor (row_splits, char_values).
  *
  * Strings are decoded twice, to count characters and to write them.
  */
 typedef struct decode_state {
 	sp_unicode_policy policy;
 	sp_dtype splits;
-	bool has_offsets;
 } decode_state;
 
-static sp_status prepare_any(sp_prepare *prepare, bool has_offsets, sp_error *err)
+static sp_status prepare_decode(sp_prepare *prepare, sp_error *err)
 {
 	decode_state *state = sp_prepare_state(prepare, sizeof(*state));
 
@@ -23,43 +21,27 @@ static sp_status prepare_any(sp_prepare *prepare, bool has_offsets, sp_error *er
 	SP_TRY(sp_text_prepare_inputs(prepare, 1, err));
 	SP_TRY(sp_unicode__check_encoding(prepare, "input_encoding", err));
 	SP_TRY(sp_unicode__read_policy(prepare, &state->policy, err));
-	state->policy.spare_controls = true;
 	SP_TRY(sp_array__index_type(prepare, "Tsplits", SP_INT64, &state->splits, err));
-	state->has_offsets = has_offsets;
-	SP_TRY(sp_prepare_outputs(prepare, has_offsets ? 3 : 2, SP_INT64, err));
+	SP_TRY(sp_prepare_outputs(prepare, 2, SP_INT32, err));
 	prepare->out_dtypes[0] = state->splits;
-	prepare->out_dtypes[1] = SP_INT32;
 	return SP_OK;
 }
 
-static sp_status prepare_decode(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_any(prepare, false, err);
-}
-
-static sp_status prepare_offsets(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_any(prepare, true, err);
-}
-
 /* Counts the characters of one string, and writes them unless `values` is NULL. */
-static sp_status decode(const sp_call *call, sp_unicode_reader *reader, int32_t *values,
-			int64_t *offsets, size_t *count)
+static sp_status decode(const sp_call *call, sp_bytes text, int32_t *values, size_t *count)
 {
 	const decode_state *state = call->state;
+	sp_unicode_reader reader;
 	int32_t character;
-	size_t offset;
 	bool more;
 
+	sp_unicode__open(&reader, text);
 	for (*count = 0;; ++*count) {
-		SP_TRY(sp_unicode__next_by(reader, &state->policy, call, &more, &character,
-					   &offset));
+		SP_TRY(sp_unicode__next_by(&reader, &state->policy, call, &more, &character));
 		if (!more)
 			return SP_OK;
 		if (values != NULL)
 			values[*count] = character;
-		if (offsets != NULL)
-			offsets[*count] = (int64_t)offset;
 	}
 }
 
@@ -69,13 +51,11 @@ static sp_status run_decode(const sp_call *call)
 	const sp_tensor *in = call->in[0];
 	sp_shape splits = sp_shape_vector((int64_t)in->count + 1), values;
 	size_t total = 0, count, done = 0;
-	sp_unicode_reader reader;
 
 	SP_TRY(sp_call_output(call, 0, state->splits, &splits));
 	sp_array__put_index(call->out[0], 0, 0);
 	for (size_t i = 0; i < in->count; i++) {
-		sp_unicode__open(&reader, sp_tensor_strings(in)[i]);
-		SP_TRY(decode(call, &reader, NULL, NULL, &count));
+		SP_TRY(decode(call, sp_tensor_strings(in)[i], NULL, &count));
 		total += count;
 		if (state->splits == SP_INT32 && total > INT32_MAX)
 			return sp_call_invalid(call, "%zu characters do not fit int32 splits",
@@ -84,12 +64,8 @@ static sp_status run_decode(const sp_call *call)
 	}
 	values = sp_shape_vector((int64_t)total);
 	SP_TRY(sp_call_output(call, 1, SP_INT32, &values));
-	if (state->has_offsets)
-		SP_TRY(sp_call_output(call, 2, SP_INT64, &values));
 	for (size_t i = 0; total != 0 && i < in->count; i++) {
-		sp_unicode__open(&reader, sp_tensor_strings(in)[i]);
-		SP_TRY(decode(call, &reader, sp_tensor_i32(call->out[1]) + done,
-			      state->has_offsets ? sp_tensor_i64(call->out[2]) + done : NULL,
+		SP_TRY(decode(call, sp_tensor_strings(in)[i], sp_tensor_i32(call->out[1]) + done,
 			      &count));
 		done += count;
 	}
@@ -97,5 +73,3 @@ static sp_status run_decode(const sp_call *call)
 }
 
 SP_DEFINE_OP(UnicodeDecode, "row_splits char_values", 0, prepare_decode, run_decode);
-SP_DEFINE_OP(UnicodeDecodeWithOffsets, "row_splits char_values char_to_byte_starts", 0,
-	     prepare_offsets, run_decode);

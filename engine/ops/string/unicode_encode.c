@@ -2,34 +2,19 @@
 #include "engine/ops/string/text.h"
 #include "engine/ops/string/unicode.h"
 
-/*
- * UnicodeEncode: rows of characters (input_values, input_splits) to strings.  UnicodeTranscode:
- * strings with malformed bytes replaced or removed.
- */
-static sp_status prepare_policy(sp_prepare *prepare, sp_error *err)
+/* UnicodeEncode: rows of characters (input_values, input_splits) to strings. */
+static sp_status prepare_encode(sp_prepare *prepare, sp_error *err)
 {
 	sp_unicode_policy *policy = sp_prepare_state(prepare, sizeof(*policy));
 
 	if (policy == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
 	SP_TRY(sp_unicode__read_policy(prepare, policy, err));
-	return sp_unicode__check_encoding(prepare, "output_encoding", err);
-}
-
-static sp_status prepare_encode(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(prepare_policy(prepare, err));
+	SP_TRY(sp_unicode__check_encoding(prepare, "output_encoding", err));
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_INT32, err));
 	SP_TRY(sp_prepare_input_index(prepare, 1, err));
 	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
-}
-
-static sp_status prepare_transcode(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(prepare_policy(prepare, err));
-	SP_TRY(sp_unicode__check_encoding(prepare, "input_encoding", err));
-	return sp_text_prepare_unary(prepare, SP_STRING, err);
 }
 
 /*
@@ -109,46 +94,4 @@ static sp_status run_encode(const sp_call *call)
 	return SP_OK;
 }
 
-/* Computes the size of one string, and writes it unless `out` is NULL. */
-static sp_status transcode(const sp_call *call, sp_bytes in, char *out, size_t *size)
-{
-	const sp_unicode_policy *policy = call->state;
-	int32_t character;
-	sp_unicode_reader reader;
-	size_t offset;
-	bool more;
-
-	sp_unicode__open(&reader, in);
-	for (*size = 0;;) {
-		SP_TRY(sp_unicode__next_by(&reader, policy, call, &more, &character, &offset));
-		if (!more)
-			return SP_OK;
-		*size += sp_unicode__put(character, out != NULL ? out + *size : NULL);
-	}
-}
-
-/* Each string is measured, then written. */
-static sp_status run_transcode(const sp_call *call)
-{
-	const sp_tensor *in = call->in[0];
-	sp_text_pool pool = {.call = call};
-	sp_bytes *out;
-
-	SP_TRY(sp_call_output(call, 0, SP_STRING, &in->shape));
-	out = sp_tensor_strings(call->out[0]);
-	for (size_t i = 0; i < in->count; i++) {
-		char *text;
-		size_t size;
-
-		SP_TRY(transcode(call, sp_tensor_strings(in)[i], NULL, &size));
-		text = sp_text_pool_take(&pool, size);
-		if (text == NULL)
-			return sp_call_no_memory(call);
-		SP_TRY(transcode(call, sp_tensor_strings(in)[i], text, &size));
-		out[i] = (sp_bytes){text, size};
-	}
-	return SP_OK;
-}
-
 SP_DEFINE_OP(UnicodeEncode, "output", 0, prepare_encode, run_encode);
-SP_DEFINE_OP(UnicodeTranscode, "output", 0, prepare_transcode, run_transcode);

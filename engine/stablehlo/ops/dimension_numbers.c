@@ -31,12 +31,12 @@ static sp_status take_field(const sp_dim_field *field, uint32_t tag, uint64_t nu
 	return SP_OK;
 }
 
-sp_status sp_dimension_numbers__read(const sp_prepare *prepare, const char *name,
-				     const sp_dim_field *fields, size_t count, sp_error *err)
+sp_status sp_dimension_numbers__read(const sp_prepare *prepare, const sp_dim_field *fields,
+				     size_t count, sp_error *err)
 {
 	sp_bytes from;
 
-	SP_TRY(sp_node_attr_bytes(prepare->node, name, "", &from, err));
+	SP_TRY(sp_node_attr_bytes(prepare->node, "dimension_numbers", "", &from, err));
 	while (from.size != 0) {
 		uint64_t number;
 		sp_bytes bytes;
@@ -49,8 +49,8 @@ sp_status sp_dimension_numbers__read(const sp_prepare *prepare, const char *name
 				SP_TRY(take_field(&fields[i], tag, number, bytes, &good, err));
 		if (!good)
 			return sp_error_set(err, SP_INVALID,
-					    "attribute '%s' is not a message of dimension numbers",
-					    name);
+					    "attribute 'dimension_numbers' is not a message of "
+					    "dimension numbers");
 	}
 	return SP_OK;
 }

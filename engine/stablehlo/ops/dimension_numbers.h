@@ -25,10 +25,10 @@ typedef struct sp_dim_field {
 } sp_dim_field;
 
 /*
- * Reads attribute `name` of the node.  Other fields are skipped.  SP_INVALID when it is not such a
- * message, SP_UNSUPPORTED when a list is longer than SP_MAX_RANK.
+ * Reads attribute `dimension_numbers` of the node.  Other fields are skipped.  SP_INVALID when it
+ * is not such a message, SP_UNSUPPORTED when a list is longer than SP_MAX_RANK.
  */
-SP_MUST_CHECK sp_status sp_dimension_numbers__read(const sp_prepare *prepare, const char *name,
+SP_MUST_CHECK sp_status sp_dimension_numbers__read(const sp_prepare *prepare,
 						   const sp_dim_field *fields, size_t count,
 						   sp_error *err);
 

@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "engine/ops/array/array.h"
 #include "engine/ops/array/strided_copy.h"
 
@@ -62,20 +60,20 @@ static sp_status run_slice(const sp_call *call)
 	const sp_tensor *in = call->in[0];
 	size_t size = sp_dtype_size(in->dtype);
 	sp_shape shape = {.rank = in->shape.rank};
-	sp_strided_copy box = {.rank = in->shape.rank};
+	sp_strided_copy strided = {.rank = in->shape.rank};
 	int64_t offset;
 
 	SP_TRY(need_index(call, 1));
 	SP_TRY(need_index(call, 2));
 	for (int d = 0; d < shape.rank; d++)
-		box.dims[d] = shape.dims[d] = sp_tensor_index(call->in[2], (size_t)d);
-	sp_strided_copy__strides(&in->shape, size, box.from);
-	SP_TRY(find_start(call, 1, &shape, box.from, &offset));
+		strided.dims[d] = shape.dims[d] = sp_tensor_index(call->in[2], (size_t)d);
+	sp_strided_copy__strides(&in->shape, size, strided.from);
+	SP_TRY(find_start(call, 1, &shape, strided.from, &offset));
 	SP_TRY(sp_call_output(call, 0, in->dtype, &shape));
 	if (call->out[0]->count == 0)
 		return SP_OK;
-	sp_strided_copy__strides(&shape, size, box.to);
-	sp_strided_copy__run(&box, call->out[0]->data, (const char *)in->data + offset, size);
+	sp_strided_copy__strides(&shape, size, strided.to);
+	sp_strided_copy__run(&strided, call->out[0]->data, (const char *)in->data + offset, size);
 	return SP_OK;
 }
 
@@ -83,25 +81,20 @@ static sp_status run_update(const sp_call *call)
 {
 	const sp_tensor *in = call->in[0], *update = call->in[1];
 	size_t size = sp_dtype_size(in->dtype);
-	sp_strided_copy box = {.rank = in->shape.rank};
+	sp_strided_copy strided = {.rank = in->shape.rank};
 	int64_t offset;
 
 	SP_TRY(sp_array__need_rank(call, 1, in->shape.rank));
 	SP_TRY(need_index(call, 2));
-	sp_strided_copy__strides(&in->shape, size, box.to);
-	SP_TRY(find_start(call, 2, &update->shape, box.to, &offset));
-	if (in->data == update->data)
-		SP_TRY(sp_call_output(call, 0, in->dtype, &in->shape));
-	else
-		SP_TRY(sp_call_output_over(call, 0, 0, in->dtype));
-	if (call->out[0]->data != in->data && in->count != 0)
-		memcpy(call->out[0]->data, in->data, in->count * size);
+	sp_strided_copy__strides(&in->shape, size, strided.to);
+	SP_TRY(find_start(call, 2, &update->shape, strided.to, &offset));
+	SP_TRY(sp_array__take_over(call, in->data == update->data));
 	if (update->count == 0)
 		return SP_OK;
-	for (int d = 0; d < box.rank; d++)
-		box.dims[d] = update->shape.dims[d];
-	sp_strided_copy__strides(&update->shape, size, box.from);
-	sp_strided_copy__run(&box, (char *)call->out[0]->data + offset, update->data, size);
+	for (int d = 0; d < strided.rank; d++)
+		strided.dims[d] = update->shape.dims[d];
+	sp_strided_copy__strides(&update->shape, size, strided.from);
+	sp_strided_copy__run(&strided, (char *)call->out[0]->data + offset, update->data, size);
 	return SP_OK;
 }
 

@@ -7,7 +7,7 @@ sp_status sp_window_dims__read(sp_window_dims *out, const sp_prepare *prepare, s
 		{3, &out->starts, NULL},   {4, NULL, &out->vector},
 		{5, &out->batching, NULL}, {6, &out->indices_batching, NULL}};
 
-	return sp_dimension_numbers__read(prepare, "dimension_numbers", fields, 6, err);
+	return sp_dimension_numbers__read(prepare, fields, 6, err);
 }
 
 /* ------------------------------------------------------------ the checks */
@@ -157,12 +157,12 @@ static void find_row(sp_windows *w, size_t size)
 	int64_t stride = (int64_t)size;
 
 	w->is_row = true;
-	for (int i = w->box.rank - 1; i >= 0; i--) {
-		if (w->box.dims[i] == 1)
+	for (int i = w->strided.rank - 1; i >= 0; i--) {
+		if (w->strided.dims[i] == 1)
 			continue;
-		if (w->box.to[i] != stride || w->box.from[i] != stride)
+		if (w->strided.to[i] != stride || w->strided.from[i] != stride)
 			w->is_row = false;
-		stride *= w->box.dims[i];
+		stride *= w->strided.dims[i];
 	}
 	w->row_size = (size_t)stride;
 }
@@ -182,7 +182,7 @@ void sp_windows__start(sp_windows *w, const sp_window_dims *dims, const sp_shape
 		if (sp_dim_list__has(&dims->window, d)) {
 			while (!is_kept(dims, from_window))
 				from_window++;
-			sp_strided_copy__add(&w->box, sizes[from_window], part_strides[d],
+			sp_strided_copy__add(&w->strided, sizes[from_window], part_strides[d],
 					     strides[from_window]);
 			from_window++;
 			continue;

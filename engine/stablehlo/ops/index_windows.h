@@ -34,7 +34,7 @@ typedef struct sp_windows {
 	sp_shape parts;
 
 	/* Copies one window from (gather) or to (scatter) the operand; strides in bytes. */
-	sp_strided_copy box;
+	sp_strided_copy strided;
 	bool is_row; /* contiguous on both sides, row_size bytes */
 	size_t row_size;
 

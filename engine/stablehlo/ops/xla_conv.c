@@ -51,7 +51,7 @@ static sp_status read_numbers(const sp_prepare *prepare, placing *p, sp_error *e
 		{3, NULL, &p[1].first}, {4, NULL, &p[1].feature},  {6, &p[1].spatial, NULL},
 		{9, NULL, &p[2].first}, {10, NULL, &p[2].feature}, {12, &p[2].spatial, NULL}};
 
-	return sp_dimension_numbers__read(prepare, "dimension_numbers", fields, 9, err);
+	return sp_dimension_numbers__read(prepare, fields, 9, err);
 }
 
 static sp_status prepare_any(sp_prepare *prepare, conv_state **out, sp_error *err)
@@ -236,7 +236,7 @@ static bool is_in_order(const placing *p, int spatial, bool is_kernel)
 
 /* A copy from the tensor to a dense tensor in that order. */
 static void plan_reorder(const placing *p, const sp_shape *shape, int spatial, bool is_kernel,
-			 size_t size, sp_strided_copy *box)
+			 size_t size, sp_strided_copy *strided)
 {
 	int64_t strides[SP_MAX_RANK], order[SP_MAX_RANK], step = (int64_t)size;
 	int rank = spatial + 2, at = 0;
@@ -249,12 +249,12 @@ static void plan_reorder(const placing *p, const sp_shape *shape, int spatial, b
 	if (is_kernel)
 		order[at++] = p->first;
 	order[at] = p->feature;
-	box->rank = rank;
+	strided->rank = rank;
 	for (int i = rank - 1; i >= 0; i--) {
-		box->dims[i] = shape->dims[order[i]];
-		box->from[i] = strides[order[i]];
-		box->to[i] = step;
-		step *= box->dims[i];
+		strided->dims[i] = shape->dims[order[i]];
+		strided->from[i] = strides[order[i]];
+		strided->to[i] = step;
+		step *= strided->dims[i];
 	}
 }
 
@@ -264,7 +264,7 @@ static sp_status arrange(const sp_call *call, int i, const conv *c, const char *
 	const sp_tensor *in = call->in[i];
 	size_t size = sp_dtype_size(in->dtype);
 	const placing *p = &state->placings[i];
-	sp_strided_copy box;
+	sp_strided_copy strided;
 	char *copy;
 
 	*out = in->data;
@@ -272,8 +272,8 @@ static sp_status arrange(const sp_call *call, int i, const conv *c, const char *
 		copy = sp_call_bytes(call, in->count, size);
 		if (copy == NULL)
 			return sp_call_no_memory(call);
-		plan_reorder(p, &in->shape, c->spatial, i == 1, size, &box);
-		sp_strided_copy__run(&box, copy, in->data, size);
+		plan_reorder(p, &in->shape, c->spatial, i == 1, size, &strided);
+		sp_strided_copy__run(&strided, copy, in->data, size);
 		*out = copy;
 	}
 	return sp_wide_product__widen(call, &state->product, (size_t)i, in->count, out);
@@ -286,7 +286,7 @@ static sp_status write_output(const sp_call *call, const conv *c, char *result)
 	const placing *p = &state->placings[2];
 	sp_tensor *out = call->out[0];
 	size_t size = sp_dtype_size(out->dtype);
-	sp_strided_copy box, back;
+	sp_strided_copy strided, back;
 
 	if (result == out->data)
 		return SP_OK;
@@ -302,10 +302,10 @@ static sp_status write_output(const sp_call *call, const conv *c, char *result)
 		state->product.narrow(result, narrow, out->count);
 		result = narrow;
 	}
-	plan_reorder(p, &out->shape, c->spatial, false, size, &box);
-	back = box;
-	memcpy(back.to, box.from, sizeof(box.from));
-	memcpy(back.from, box.to, sizeof(box.to));
+	plan_reorder(p, &out->shape, c->spatial, false, size, &strided);
+	back = strided;
+	memcpy(back.to, strided.from, sizeof(strided.from));
+	memcpy(back.from, strided.to, sizeof(strided.to));
 	sp_strided_copy__run(&back, out->data, result, size);
 	return SP_OK;
 }

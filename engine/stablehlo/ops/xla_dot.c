@@ -28,7 +28,7 @@ static sp_status read_numbers(const sp_prepare *prepare, dot_state *state, sp_er
 				       {3, &state->batch[0], NULL},
 				       {4, &state->batch[1], NULL}};
 
-	return sp_dimension_numbers__read(prepare, "dimension_numbers", fields, 4, err);
+	return sp_dimension_numbers__read(prepare, fields, 4, err);
 }
 
 static sp_status prepare_any(sp_prepare *prepare, dot_state **out, sp_error *err)
@@ -173,7 +173,7 @@ static sp_status rearrange(const sp_call *call, int i, operand *o)
 	size_t size = sp_dtype_size(in->dtype);
 	int64_t strides[SP_MAX_RANK], to = (int64_t)(in->count * size);
 	char *copy = sp_call_bytes(call, in->count, size);
-	sp_strided_copy box = {.rank = 0};
+	sp_strided_copy strided = {.rank = 0};
 
 	if (copy == NULL)
 		return sp_call_no_memory(call);
@@ -185,11 +185,11 @@ static sp_status rearrange(const sp_call *call, int i, operand *o)
 			int64_t d = g->list.dims[k];
 
 			to /= in->shape.dims[d];
-			sp_strided_copy__add(&box, in->shape.dims[d], to, strides[d]);
+			sp_strided_copy__add(&strided, in->shape.dims[d], to, strides[d]);
 		}
 		g->stride = to / (int64_t)size;
 	}
-	sp_strided_copy__run(&box, copy, in->data, size);
+	sp_strided_copy__run(&strided, copy, in->data, size);
 	o->data = copy;
 	return SP_OK;
 }

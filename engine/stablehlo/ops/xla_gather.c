@@ -68,7 +68,7 @@ static sp_status run_gather(const sp_call *call)
 		return SP_OK;
 	}
 	do
-		sp_strided_copy__run(&w.box, (char *)call->out[0]->data + w.part_at,
+		sp_strided_copy__run(&w.strided, (char *)call->out[0]->data + w.part_at,
 				     (const char *)in->data + sp_windows__clamped(&w), size);
 	while (sp_windows__next(&w));
 	return SP_OK;

@@ -1,4 +1,5 @@
 #include "engine/ops/array/array.h"
+#include "engine/ops/array/elements.h"
 #include "engine/ops/array/strided_copy.h"
 
 /*
@@ -85,7 +86,7 @@ static sp_status run_pad(const sp_call *call)
 	int64_t from_at = 0, to_at = 0;
 	padding paddings[SP_MAX_RANK];
 	sp_shape shape = {.rank = rank};
-	sp_strided_copy box = {.rank = 0};
+	sp_strided_copy strided = {.rank = 0};
 	bool covered = true;
 
 	SP_TRY(need_paddings(call));
@@ -98,7 +99,7 @@ static sp_status run_pad(const sp_call *call)
 	if (call->out[0]->count == 0)
 		return SP_OK;
 	if (!covered)
-		sp_array__fill(call->out[0]->data, call->out[0]->count, call->in[1]->data, size);
+		sp_elements__fill(call->out[0]->data, call->out[0]->count, call->in[1]->data, size);
 	for (int d = 0; d < rank; d++)
 		if (paddings[d].kept == 0)
 			return SP_OK;
@@ -108,10 +109,10 @@ static sp_status run_pad(const sp_call *call)
 		from_at += paddings[d].first * from[d];
 		to_at += paddings[d].at * to[d];
 		/* The distance to the next element, if there is none, may overflow. */
-		sp_strided_copy__add(&box, paddings[d].kept,
+		sp_strided_copy__add(&strided, paddings[d].kept,
 				     paddings[d].kept > 1 ? to[d] * steps[d] : 0, from[d]);
 	}
-	sp_strided_copy__run(&box, (char *)call->out[0]->data + to_at,
+	sp_strided_copy__run(&strided, (char *)call->out[0]->data + to_at,
 			     (const char *)in->data + from_at, size);
 	return SP_OK;
 }

@@ -115,7 +115,7 @@ static sp_status lay_out(const sp_call *call, size_t i, const layout *l, const c
 	const sp_tensor *in = call->in[i];
 	size_t size = sp_dtype_size(in->dtype);
 	int64_t strides[SP_MAX_RANK], to = (int64_t)(in->count * size);
-	sp_strided_copy box = {.rank = 0};
+	sp_strided_copy strided = {.rank = 0};
 	char *copy;
 
 	*out = in->data;
@@ -130,9 +130,9 @@ static sp_status lay_out(const sp_call *call, size_t i, const layout *l, const c
 			if (sp_dim_list__has(&state->dims, d) == (kept == 1))
 				continue;
 			to /= in->shape.dims[d];
-			sp_strided_copy__add(&box, in->shape.dims[d], to, strides[d]);
+			sp_strided_copy__add(&strided, in->shape.dims[d], to, strides[d]);
 		}
-	sp_strided_copy__run(&box, copy, in->data, size);
+	sp_strided_copy__run(&strided, copy, in->data, size);
 	*out = copy;
 	return SP_OK;
 }

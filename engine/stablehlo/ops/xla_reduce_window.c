@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "engine/ops/array/array.h"
 #include "engine/ops/array/strided_copy.h"
 #include "engine/ops/array/elements.h"
@@ -7,17 +5,9 @@
 #include "engine/stablehlo/ops/strided_window.h"
 
 /*
- * Windows over any dimensions.
- *
- *     XlaReduceWindow      input, init_value, window_dimensions, window_strides, base_dilations,
- *                          window_dilations [rank each], padding [rank, 2]: reduces each window by
- *                          the attribute `computation`: a = f(a, x), starting from a = init_value
- *     XlaSelectAndScatter  operand, window_dimensions, window_strides, padding, source, init_value:
- *                          the output is init_value, combined by `scatter` with each element of
- *                          source at the element that `select` picks from its window: s is kept
- *                          while select(s, x)
- *
- * Padding and holes are skipped.
+ * XlaReduceWindow of input, init_value, window_dimensions, window_strides, base_dilations,
+ * window_dilations [rank each], padding [rank, 2]: reduces each window by the attribute
+ * `computation`: a = f(a, x), starting from a = init_value.  Padding and holes are skipped.
  *
  * Numerics: the elements of a window are taken in row-major order.  A running total (a window over
  * all of one dimension that moves along it, which jax writes for cumsum) of an associative function
@@ -25,23 +15,14 @@
  */
 typedef struct window_state {
 	const sp_scalar_code *code;
-	const sp_scalar_code *select;
 	bool is_free;
 } window_state;
-
-static sp_status prepare_code(sp_prepare *prepare, const char *name, bool compares,
-			      const sp_scalar_code **out, sp_error *err)
-{
-	sp_dtype result = compares ? SP_BOOL : prepare->in_dtypes[0];
-	sp_dtype arguments[] = {prepare->in_dtypes[0], prepare->in_dtypes[0]};
-	sp_scalar_types types = {arguments, 2, &result, 1};
-
-	return sp_scalar_code__make(out, prepare, name, &types, err);
-}
 
 static sp_status prepare_reduce(sp_prepare *prepare, sp_error *err)
 {
 	window_state *state = sp_prepare_state(prepare, sizeof(*state));
+	sp_dtype dtypes[2];
+	sp_scalar_types types = {dtypes, 2, dtypes, 1};
 
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
@@ -49,24 +30,10 @@ static sp_status prepare_reduce(sp_prepare *prepare, sp_error *err)
 	SP_TRY(sp_prepare_input_dtype(prepare, 1, prepare->in_dtypes[0], err));
 	for (size_t i = 2; i < 7; i++)
 		SP_TRY(sp_prepare_input_index(prepare, i, err));
-	SP_TRY(prepare_code(prepare, "computation", false, &state->code, err));
+	dtypes[0] = dtypes[1] = prepare->in_dtypes[0];
+	SP_TRY(sp_scalar_code__make(&state->code, prepare, "computation", &types, err));
 	state->is_free = sp_scalar_code__is_associative(state->code);
 	return SP_OK;
-}
-
-static sp_status prepare_scatter(sp_prepare *prepare, sp_error *err)
-{
-	window_state *state = sp_prepare_state(prepare, sizeof(*state));
-
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_array__prepare(prepare, 6, err));
-	for (size_t i = 1; i < 4; i++)
-		SP_TRY(sp_prepare_input_index(prepare, i, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 4, prepare->in_dtypes[0], err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 5, prepare->in_dtypes[0], err));
-	SP_TRY(prepare_code(prepare, "scatter", false, &state->code, err));
-	return prepare_code(prepare, "select", true, &state->select, err);
 }
 
 /* ------------------------------------------------------------ the windows */
@@ -78,10 +45,8 @@ typedef struct windows {
 	int64_t strides[SP_MAX_RANK]; /* of the input, in elements */
 } windows;
 
-/* Input numbers of the parameters; 0: no such input, the parameter is 1. */
-typedef struct window_inputs {
-	size_t size, stride, dilation, window_dilation, padding;
-} window_inputs;
+/* The inputs. */
+enum { SIZE = 2, STRIDE, DILATION, WINDOW_DILATION, PADDING };
 
 static sp_status need_list(const sp_call *call, size_t i, size_t count)
 {
@@ -94,31 +59,29 @@ static sp_status need_list(const sp_call *call, size_t i, size_t count)
 
 static int64_t number(const sp_call *call, size_t i, int d)
 {
-	return i != 0 ? sp_tensor_index(call->in[i], (size_t)d) : 1;
+	return sp_tensor_index(call->in[i], (size_t)d);
 }
 
-static sp_status plan_windows(const sp_call *call, const window_inputs *in, windows *w)
+static sp_status plan_windows(const sp_call *call, windows *w)
 {
 	const sp_shape *shape = &call->in[0]->shape;
-	const size_t lists[] = {in->size, in->stride, in->dilation, in->window_dilation};
 	int64_t elements = 1;
 
 	*w = (windows){.rank = shape->rank, .places = {.rank = shape->rank}};
-	for (size_t i = 0; i < 4; i++)
-		if (lists[i] != 0)
-			SP_TRY(need_list(call, lists[i], (size_t)shape->rank));
-	SP_TRY(sp_array__need_rank(call, in->padding, 2));
-	if (call->in[in->padding]->shape.dims[0] != shape->rank ||
-	    call->in[in->padding]->shape.dims[1] != 2)
+	for (size_t i = SIZE; i < PADDING; i++)
+		SP_TRY(need_list(call, i, (size_t)shape->rank));
+	SP_TRY(sp_array__need_rank(call, PADDING, 2));
+	if (call->in[PADDING]->shape.dims[0] != shape->rank ||
+	    call->in[PADDING]->shape.dims[1] != 2)
 		return sp_call_invalid(call, "padding is not [%d,2]", shape->rank);
 	for (int d = 0; d < shape->rank; d++) {
 		w->along[d] = (sp_strided_window){
-			.size = number(call, in->size, d),
-			.stride = number(call, in->stride, d),
-			.dilation = number(call, in->dilation, d),
-			.window_dilation = number(call, in->window_dilation, d),
-			.low = number(call, in->padding, 2 * d),
-			.high = number(call, in->padding, 2 * d + 1)};
+			.size = number(call, SIZE, d),
+			.stride = number(call, STRIDE, d),
+			.dilation = number(call, DILATION, d),
+			.window_dilation = number(call, WINDOW_DILATION, d),
+			.low = number(call, PADDING, 2 * d),
+			.high = number(call, PADDING, 2 * d + 1)};
 		SP_TRY(sp_strided_window__plan(&w->along[d], call, d, shape->dims[d],
 					       &w->places.dims[d]));
 		if (__builtin_mul_overflow(elements, w->along[d].size, &elements) ||
@@ -146,7 +109,7 @@ static int64_t find(const windows *w, int rank, const int64_t *place, const int6
 	return at;
 }
 
-/* --------------------------------------------------------- XlaReduceWindow */
+/* ----------------------------------------------------------- the reduction */
 
 typedef struct reducing {
 	const windows *w;
@@ -274,7 +237,6 @@ static void run_totals(const reducing *r, const sp_shape *shape, int d, bool bac
 
 static sp_status run_reduce(const sp_call *call)
 {
-	static const window_inputs inputs = {2, 3, 4, 5, 6};
 	const window_state *state = call->state;
 	const sp_tensor *in = call->in[0];
 	reducing r = {.size = sp_dtype_size(in->dtype)};
@@ -283,7 +245,7 @@ static sp_status run_reduce(const sp_call *call)
 	windows w;
 	int d;
 
-	SP_TRY(plan_windows(call, &inputs, &w));
+	SP_TRY(plan_windows(call, &w));
 	SP_TRY(sp_array__need_rank(call, 1, 0));
 	SP_TRY(sp_call_output(call, 0, in->dtype, &w.places));
 	if (call->out[0]->count == 0)
@@ -310,72 +272,4 @@ static sp_status run_reduce(const sp_call *call)
 	return SP_OK;
 }
 
-/* ----------------------------------------------------- XlaSelectAndScatter */
-
-/* The element that `select` picks from the window at `place`; -1 when the window has none. */
-static int64_t select_element(const windows *w, const sp_scalar_run *select, const int64_t *place,
-			      const char *in, size_t size)
-{
-	int64_t k[SP_MAX_RANK] = {0}, sizes[SP_MAX_RANK], chosen = -1;
-
-	for (int d = 0; d < w->rank; d++)
-		sizes[d] = w->along[d].size;
-	do {
-		int64_t at = find(w, w->rank, place, k);
-		bool stays = true;
-
-		if (at < 0)
-			continue;
-		if (chosen < 0)
-			chosen = at;
-		else
-			sp_scalar_run__apply(select,
-					     (const void *[]){in + (size_t)chosen * size,
-							      in + (size_t)at * size},
-					     (void *[]){&stays}, 1);
-		if (!stays)
-			chosen = at;
-	} while (sp_strided_window__step(k, w->rank, sizes));
-	return chosen;
-}
-
-static sp_status run_scatter(const sp_call *call)
-{
-	static const window_inputs inputs = {.size = 1, .stride = 2, .padding = 3};
-	const window_state *state = call->state;
-	const sp_tensor *in = call->in[0], *source = call->in[4];
-	size_t size = sp_dtype_size(in->dtype);
-	const char *from = source->data;
-	char a[SP_SHAPE_TEXT_SIZE], b[SP_SHAPE_TEXT_SIZE];
-	int64_t place[SP_MAX_RANK] = {0};
-	sp_scalar_run select, scatter;
-	windows w;
-
-	SP_TRY(plan_windows(call, &inputs, &w));
-	SP_TRY(sp_array__need_rank(call, 5, 0));
-	if (!sp_shape_equal(&w.places, &source->shape))
-		return sp_call_invalid(call, "source is %s, not %s",
-				       sp_shape_text(&source->shape, a),
-				       sp_shape_text(&w.places, b));
-	SP_TRY(sp_call_output(call, 0, in->dtype, &in->shape));
-	if (in->count == 0)
-		return SP_OK;
-	sp_elements__fill(call->out[0]->data, in->count, call->in[5]->data, size);
-	if (source->count == 0)
-		return SP_OK;
-	SP_TRY(sp_scalar_run__start(&select, call, state->select));
-	SP_TRY(sp_scalar_run__start(&scatter, call, state->code));
-	do {
-		int64_t at = select_element(&w, &select, place, in->data, size);
-		char *to = (char *)call->out[0]->data + (size_t)(at < 0 ? 0 : at) * size;
-
-		if (at >= 0)
-			sp_scalar_run__apply(&scatter, (const void *[]){to, from}, (void *[]){to},
-					     1);
-		from += size;
-	} while (sp_strided_window__step(place, w.rank, w.places.dims));
-	return SP_OK;
-}
-
 SP_DEFINE_OP(XlaReduceWindow, NULL, 0, prepare_reduce, run_reduce);
-SP_DEFINE_OP(XlaSelectAndScatter, NULL, 0, prepare_scatter, run_scatter);

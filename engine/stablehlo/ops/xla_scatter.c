@@ -71,18 +71,18 @@ static sp_status make_scratch(const sp_call *call, const sp_windows *w, scratch 
 	int64_t stride = (int64_t)size;
 
 	s->count = 1;
-	for (int i = 0; i < w->box.rank; i++)
-		s->count *= (size_t)w->box.dims[i];
+	for (int i = 0; i < w->strided.rank; i++)
+		s->count *= (size_t)w->strided.dims[i];
 	s->window = sp_call_bytes(call, s->count, size);
 	s->update = sp_call_bytes(call, s->count, size);
 	if (s->window == NULL || s->update == NULL)
 		return sp_call_no_memory(call);
-	s->gather = s->scatter = s->take = w->box;
-	for (int i = w->box.rank - 1; i >= 0; i--) {
+	s->gather = s->scatter = s->take = w->strided;
+	for (int i = w->strided.rank - 1; i >= 0; i--) {
 		s->gather.to[i] = s->take.to[i] = s->scatter.from[i] = stride;
-		s->take.from[i] = w->box.to[i];
-		s->scatter.to[i] = w->box.from[i];
-		stride *= w->box.dims[i];
+		s->take.from[i] = w->strided.to[i];
+		s->scatter.to[i] = w->strided.from[i];
+		stride *= w->strided.dims[i];
 	}
 	return SP_OK;
 }
@@ -145,12 +145,7 @@ static sp_status run_scatter(const sp_call *call)
 		return sp_call_invalid(call, "updates are %s, not %s",
 				       sp_shape_text(&updates->shape, a),
 				       sp_shape_text(&w.parts, b));
-	if (in->data == updates->data)
-		SP_TRY(sp_call_output(call, 0, in->dtype, &in->shape));
-	else
-		SP_TRY(sp_call_output_over(call, 0, 0, in->dtype));
-	if (call->out[0]->data != in->data)
-		memcpy(call->out[0]->data, in->data, in->count * size);
+	SP_TRY(sp_array__take_over(call, in->data == updates->data));
 	if (updates->count == 0)
 		return SP_OK;
 	sp_windows__start(&w, &state->dims, &in->shape, sizes, size);

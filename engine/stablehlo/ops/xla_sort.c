@@ -7,16 +7,9 @@
 #include "engine/stablehlo/ops/scalar_code.h"
 
 /*
- * Sorts along one dimension.
- *
- *     XlaVariadicSort  `inputs` of one shape, `dimension` scalar, -1 for the last; the attribute
- *                      `comparator` tells whether element x goes before y, for elements x and y
- *                      of all inputs: comparator(x0, y0, x1, y1, ...)
- *     XlaSort          `input`, ascending along the last dimension
- *     XlaKeyValueSort  `keys` like XlaSort, and `values` in the order of their keys
- *
- * Sorts are stable.  XlaSort and XlaKeyValueSort order floats as XLA does: -NaN, -inf, ..., -0, 0,
- * ..., inf, NaN.
+ * XlaVariadicSort: a stable sort of `inputs`, of one shape, along `dimension`, -1 for the last. The
+ * attribute `comparator` tells whether element x goes before y, for elements x and y of all inputs:
+ * comparator(x0, y0, x1, y1, ...).
  *
  * Each line is sorted by merging runs of 1, 2, 4, ... positions.  The next comparisons of all
  * merges in all lines are made together, so that the cost of each step of the comparator is spread
@@ -154,7 +147,7 @@ static sp_status lay_out(const sp_call *call, size_t i, const lines *l, const ch
 	const sp_tensor *in = call->in[i];
 	int64_t size = (int64_t)sp_dtype_size(in->dtype), n = (int64_t)l->length;
 	int64_t inner = (int64_t)l->inner;
-	sp_strided_copy box = {.rank = 0};
+	sp_strided_copy strided = {.rank = 0};
 	char *copy;
 
 	*out = in->data;
@@ -163,10 +156,10 @@ static sp_status lay_out(const sp_call *call, size_t i, const lines *l, const ch
 	copy = sp_call_bytes(call, in->count, (size_t)size);
 	if (copy == NULL)
 		return sp_call_no_memory(call);
-	sp_strided_copy__add(&box, (int64_t)l->outer, inner * n * size, inner * n * size);
-	sp_strided_copy__add(&box, inner, n * size, size);
-	sp_strided_copy__add(&box, n, size, inner * size);
-	sp_strided_copy__run(&box, copy, in->data, (size_t)size);
+	sp_strided_copy__add(&strided, (int64_t)l->outer, inner * n * size, inner * n * size);
+	sp_strided_copy__add(&strided, inner, n * size, size);
+	sp_strided_copy__add(&strided, n, size, inner * size);
+	sp_strided_copy__run(&strided, copy, in->data, (size_t)size);
 	*out = copy;
 	return SP_OK;
 }
@@ -202,9 +195,9 @@ static sp_status check_shapes(const sp_call *call, size_t operands)
 	return SP_OK;
 }
 
-/* ------------------------------------------------------- XlaVariadicSort */
+/* -------------------------------------------------------------- the operator */
 
-static sp_status prepare_variadic(sp_prepare *prepare, sp_error *err)
+static sp_status prepare_sort(sp_prepare *prepare, sp_error *err)
 {
 	sort_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype arguments[2 * MOST_OPERANDS], result = SP_BOOL;
@@ -242,7 +235,7 @@ static sp_status start_comparator(const sp_call *call, sorter *s, const sort_sta
 	return sp_scalar_run__start(&s->run, call, state->comparator);
 }
 
-static sp_status run_variadic(const sp_call *call)
+static sp_status run_sort(const sp_call *call)
 {
 	const sort_state *state = call->state;
 	const sp_shape *shape = &call->in[0]->shape;
@@ -278,104 +271,4 @@ static sp_status run_variadic(const sp_call *call)
 	return SP_OK;
 }
 
-/* -------------------------------------------- XlaSort and XlaKeyValueSort */
-
-/* An integer with the same order as the element's total order. */
-static uint64_t total_key(const sp_tensor *t, size_t i)
-{
-	size_t size = sp_dtype_size(t->dtype);
-	uint64_t sign = (uint64_t)1 << (8 * size - 1), bits = 0;
-
-	memcpy(&bits, (const char *)t->data + i * size, size);
-	if (sp_dtype_is_floating(t->dtype))
-		return (bits & sign) != 0 ? (sign - 1) & ~bits : bits | sign;
-	if (t->dtype == SP_INT8 || t->dtype == SP_INT16 || t->dtype == SP_INT32 ||
-	    t->dtype == SP_INT64)
-		return bits ^ sign;
-	return bits;
-}
-
-static sp_status prepare_keys(sp_prepare *prepare, size_t operands, sp_error *err)
-{
-	sp_dtype keys;
-
-	SP_TRY(sp_prepare_inputs(prepare, operands, err));
-	keys = prepare->in_dtypes[0];
-	if (!sp_dtype_is_floating(keys) && !sp_dtype_is_integer(keys) && keys != SP_BOOL)
-		return sp_prepare_unsupported(prepare, keys, err);
-	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[operands - 1], err));
-	SP_TRY(sp_prepare_outputs(prepare, operands, keys, err));
-	prepare->out_dtypes[operands - 1] = prepare->in_dtypes[operands - 1];
-	return SP_OK;
-}
-
-static sp_status prepare_sort(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_keys(prepare, 1, err);
-}
-
-static sp_status prepare_key_value(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_keys(prepare, 2, err);
-}
-
-/* Merges runs of `width` positions of one line. */
-static void merge_keys(const uint64_t *keys, const uint32_t *order, uint32_t *to, size_t length,
-		       size_t width)
-{
-	for (size_t at = 0; at < length; at += 2 * width) {
-		size_t middle = at_most(at + width, length);
-		size_t end = at_most(at + 2 * width, length), i = at, k = middle;
-
-		while (i < middle && k < end)
-			*to++ = keys[order[k]] < keys[order[i]] ? order[k++] : order[i++];
-		while (i < middle)
-			*to++ = order[i++];
-		while (k < end)
-			*to++ = order[k++];
-	}
-}
-
-/* A scalar is a line of one element. */
-static sp_status run_keys(const sp_call *call)
-{
-	const sp_tensor *in = call->in[0];
-	sp_shape shape = in->shape.rank != 0 ? in->shape : sp_shape_vector(1);
-	sorter s = {.operands = call->in_count};
-	uint64_t *keys;
-	lines l;
-
-	SP_TRY(check_shapes(call, s.operands));
-	for (size_t i = 0; i < s.operands; i++) {
-		SP_TRY(sp_call_output(call, i, call->in[i]->dtype, &in->shape));
-		s.data[i] = call->in[i]->data;
-	}
-	if (in->count == 0)
-		return SP_OK;
-	l = lines_of(&shape, shape.rank - 1);
-	s.lines = l.outer;
-	s.length = l.length;
-	keys = sp_call_bytes(call, in->count, sizeof(*keys));
-	if (keys == NULL || l.length > UINT32_MAX)
-		return sp_call_no_memory(call);
-	SP_TRY(make_orders(call, &s));
-	for (size_t i = 0; i < in->count; i++) {
-		keys[i] = total_key(in, i);
-		s.order[i] = (uint32_t)(i % l.length);
-	}
-	for (size_t width = 1; width < l.length; width *= 2) {
-		uint32_t *merged = s.spare;
-
-		for (size_t at = 0; at < in->count; at += l.length)
-			merge_keys(keys + at, s.order + at, s.spare + at, l.length, width);
-		s.spare = s.order;
-		s.order = merged;
-	}
-	for (size_t i = 0; i < s.operands; i++)
-		write_sorted(call, i, &l, &s);
-	return SP_OK;
-}
-
-SP_DEFINE_OP(XlaVariadicSort, "outputs:T", 0, prepare_variadic, run_variadic);
-SP_DEFINE_OP(XlaSort, NULL, 0, prepare_sort, run_keys);
-SP_DEFINE_OP(XlaKeyValueSort, "sorted_keys sorted_values", 0, prepare_key_value, run_keys);
+SP_DEFINE_OP(XlaVariadicSort, "outputs:T", 0, prepare_sort, run_sort);

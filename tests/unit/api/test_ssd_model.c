@@ -286,7 +286,7 @@ static bool has_io_uring(void)
 	sp_read_rings *rings;
 	sp_error err;
 
-	if (sp_read_rings_create(&rings, 1, &err) != SP_OK)
+	if (sp_read_rings_create(&rings, 1, false, &err) != SP_OK)
 		return false;
 	sp_read_rings_destroy(rings);
 	return true;

@@ -432,15 +432,16 @@ static void like_numbers_do_not_make_unique_slow(void **state)
 /* ------------------------------------------------------------------- boxes */
 
 /* The definition: every index in turn. */
-static void copy_slowly(const sp_strided_copy *box, char *to, const char *from, size_t size,
+static void copy_slowly(const sp_strided_copy *strided, char *to, const char *from, size_t size,
 			int dim)
 {
-	if (dim == box->rank) {
+	if (dim == strided->rank) {
 		memcpy(to, from, size);
 		return;
 	}
-	for (int64_t i = 0; i < box->dims[dim]; i++)
-		copy_slowly(box, to + i * box->to[dim], from + i * box->from[dim], size, dim + 1);
+	for (int64_t i = 0; i < strided->dims[dim]; i++)
+		copy_slowly(strided, to + i * strided->to[dim], from + i * strided->from[dim], size,
+			    dim + 1);
 }
 
 static void a_box_is_copied_as_defined(void **state)
@@ -455,27 +456,27 @@ static void a_box_is_copied_as_defined(void **state)
 		from[i] = (char)rand();
 	for (int round = 0; round < 3000; round++) {
 		size_t size = sizes[rand() % 6];
-		sp_strided_copy box = {.rank = rand() % 6};
-		sp_shape shape = {.rank = box.rank};
+		sp_strided_copy strided = {.rank = rand() % 6};
+		sp_shape shape = {.rank = strided.rank};
 		int64_t strides[SP_MAX_RANK];
 
-		for (int d = 0; d < box.rank; d++) {
+		for (int d = 0; d < strided.rank; d++) {
 			shape.dims[d] = 1 + rand() % (round % 8 == 0 && d > 3 ? 40 : 4);
-			box.dims[d] = rand() % 20 == 0 ? 0 : shape.dims[d];
+			strided.dims[d] = rand() % 20 == 0 ? 0 : shape.dims[d];
 		}
 		sp_strided_copy__strides(&shape, size, strides);
-		for (int d = 0; d < box.rank; d++) {
-			int other = rand() % box.rank;
+		for (int d = 0; d < strided.rank; d++) {
+			int other = rand() % strided.rank;
 
-			box.to[d] = strides[d];
+			strided.to[d] = strides[d];
 			/* As it stands, repeated, backwards, or along another dimension. */
-			box.from[d] = (const int64_t[]){strides[d], 0, -strides[d],
-							strides[other]}[rand() % 4];
+			strided.from[d] = (const int64_t[]){strides[d], 0, -strides[d],
+							    strides[other]}[rand() % 4];
 		}
 		memset(fast, 0, sizeof(fast));
 		memset(slow, 0, sizeof(slow));
-		sp_strided_copy__run(&box, fast, from + REACH, size);
-		copy_slowly(&box, slow, from + REACH, size, 0);
+		sp_strided_copy__run(&strided, fast, from + REACH, size);
+		copy_slowly(&strided, slow, from + REACH, size, 0);
 		assert_memory_equal(fast, slow, sizeof(fast));
 	}
 }

@@ -281,7 +281,6 @@ static void a_variable_tells_whether_it_is_set_and_how_large_it_is(void **state)
 		{NODE("set", "VarIsInitializedOp"), INPUTS("w")},
 		{NODE("shape", "VariableShape"), INPUTS("w")},
 		{NODE("wide", "VariableShape"), INPUTS("w"), ATTRS(TYPE("out_type", SP_INT64))},
-		{NODE("drop", "DestroyResourceOp"), INPUTS("w")},
 	};
 	sp_tensor got;
 
@@ -296,9 +295,6 @@ static void a_variable_tells_whether_it_is_set_and_how_large_it_is(void **state)
 	assert_int_equal(sp_tensor_i32(&got)[0], 3);
 	assert_ok(fetch(w, "wide", &got), &w->g.err);
 	assert_int_equal(sp_tensor_i64(&got)[0], 3);
-	assert_ok(load(w, "drop"), &w->g.err);
-	assert_ok(fetch(w, "set", &got), &w->g.err);
-	assert_false(*sp_tensor_bool(&got));
 }
 
 /* -------------------------------------------------------------- control flow */

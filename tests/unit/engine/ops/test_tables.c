@@ -657,35 +657,6 @@ static void keys_of_a_dense_table_may_be_vectors_of_numbers(void **state)
 	expect_exported(w, SP_INT64, &two_by_two, &column);
 }
 
-static void keys_are_taken_out_while_loading_only(void **state)
-{
-	world *w = *state;
-	sp_tensor found;
-
-	add_table(w, "MutableHashTableV2", SP_STRING, SP_INT64);
-	add_fill(w, "LookupTableInsertV2", "fill", words(w, "a b c"), I64S(w, 1, 2, 3));
-	add_const(w, "gone", words(w, "b x b"));
-	add_const(w, "numbers", I64S(w, 1));
-	node(w, "LookupTableRemoveV2", "init", "table gone ^fill");
-	node(w, "LookupTableRemoveV2", "other", "table numbers");
-	assert_ok(load(w, "init"), &w->g.err);
-	expect_size(w, 2);
-	expect_i64(w, words(w, "a b c"), scalar_i64(w, 5), I64S(w, 1, 5, 3));
-	expect_refused(w, "other", "not of DT_INT64");
-	assert_int_equal(serve(w, "init", NULL, &found), SP_UNSUPPORTED);
-}
-
-static void no_keys_are_taken_out_of_an_immutable_table(void **state)
-{
-	world *w = *state;
-
-	add_table(w, "HashTableV2", SP_STRING, SP_INT64);
-	add_fill(w, "InitializeTableV2", "fill", words(w, "a b"), I64S(w, 1, 2));
-	add_const(w, "gone", words(w, "b"));
-	node(w, "LookupTableRemoveV2", "init", "table gone ^fill");
-	expect_refused(w, "init", "no keys can be removed");
-}
-
 /* -------------------------------------------------------------- text files */
 
 typedef struct file_case {
@@ -881,8 +852,6 @@ int main(void)
 		CASE(a_dense_table_needs_two_different_marks),
 		CASE(keys_of_a_dense_table_may_be_vectors_of_texts),
 		CASE(keys_of_a_dense_table_may_be_vectors_of_numbers),
-		CASE(keys_are_taken_out_while_loading_only),
-		CASE(no_keys_are_taken_out_of_an_immutable_table),
 		CASE(a_text_file_fills_a_table),
 		CASE(the_offset_moves_line_numbers_and_int32_columns),
 		CASE(columns_are_read_as_the_table_wants_them),

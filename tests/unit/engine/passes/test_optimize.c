@@ -139,7 +139,7 @@ static void identities_are_bypassed(void **state)
 }
 
 /* A graph of three nodes whose edges the test sets. */
-static sp_status sort(sp_node nodes[3], sp_graph_ends *ends)
+static sp_status sort(sp_node nodes[3], sp_graph_boundary *ends)
 {
 	sp_imported = (sp_graph){.arena = sp_imported_arena, .nodes = nodes, .node_count = 3};
 	sp_map_init(&sp_imported.names, sp_imported_arena);
@@ -158,7 +158,7 @@ static void nodes_are_sorted_after_their_inputs(void **state)
 			    {.name = "c"}};
 	bool fed[3] = {false, false, true};
 	uint64_t wanted[3] = {0, 5, 0}, port;
-	sp_graph_ends ends = {fed, wanted, 3};
+	sp_graph_boundary ends = {fed, wanted, 3};
 
 	(void)state;
 	assert_ok(sort(nodes, &ends), &sp_imported_err);
@@ -181,7 +181,7 @@ static void cycles_are_refused(void **state)
 			    {.name = "c", .inputs = &from_first, .input_count = 1}};
 	bool fed[3] = {false};
 	uint64_t wanted[3] = {0};
-	sp_graph_ends ends = {fed, wanted, 3};
+	sp_graph_boundary ends = {fed, wanted, 3};
 
 	(void)state;
 	assert_int_equal(sort(nodes, &ends), SP_INTERNAL);

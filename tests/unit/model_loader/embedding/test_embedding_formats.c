@@ -370,7 +370,7 @@ static void without_frequencies_nothing_passes_more(void **state)
 static void unseen_keys_may_answer_zeros(void **state)
 {
 	const float defaults[] = {1, 2, 3, 4}, zeros[4] = {0};
-	const sp_load_policy policy = {.unseen_zeros = true};
+	const sp_load_policy policy = {.absent_keys_are_zeros = true};
 	sp_embedding_spec spec = spec_of("seen");
 	sp_table *table;
 

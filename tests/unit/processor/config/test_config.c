@@ -41,7 +41,7 @@ static void defaults(void **state)
 	assert_int_equal(config.request_timeout_ms, 60000);
 	assert_int_equal(config.init_timeout_minutes, 1);
 	assert_false(config.reference_kernels);
-	assert_false(config.embeddings.unseen_zeros);
+	assert_false(config.embeddings.absent_keys_are_zeros);
 	assert_int_equal(config.embeddings.row_formats.count, 0);
 	assert_int_equal(config.embeddings.frequency_thresholds.count, 0);
 	assert_null(config.embeddings.sharded_names);
@@ -74,7 +74,7 @@ static void every_key_with_an_effect(void **state)
 	assert_int_equal(config.request_timeout_ms, 250);
 	assert_int_equal(config.init_timeout_minutes, -1);
 	assert_true(config.reference_kernels);
-	assert_true(config.embeddings.unseen_zeros);
+	assert_true(config.embeddings.absent_keys_are_zeros);
 	assert_int_equal(config.embeddings.threads, 3);
 	assert_int_equal(config.embeddings.rows_per_second, 5000000);
 	sp_config_fini(&config);
@@ -258,7 +258,7 @@ static void an_ssd_needs_a_path_and_has_a_size(void **state)
 	(void)state;
 	assert_int_equal(config.ev_storage_type, SP_STORAGE_DRAM_SSDHASH);
 	assert_string_equal(config.ev_storage_path, "/ssd");
-	assert_int_equal(config.ev_storage_size.items[0], 1 << 30);
+	assert_int_equal(config.ev_storage_size, 1 << 30);
 	assert_int_equal(config.ev_cache_policy, SP_ROW_CACHE_LFU);
 	assert_int_equal(config.ev_storage_read_threads, 16);
 	sp_config_fini(&config);
@@ -266,9 +266,7 @@ static void an_ssd_needs_a_path_and_has_a_size(void **state)
 	config = parse(WITH("\"ev_storage_type\": 12, \"ev_storage_path\": \"/ssd\", "
 			    "\"ev_storage_size\": [4096, 7, 8], \"ev_cache_policy\": \"lru\", "
 			    "\"ev_storage_read_threads\": 3"));
-	assert_int_equal(config.ev_storage_size.count, 3);
-	assert_int_equal(config.ev_storage_size.items[0], 4096);
-	assert_int_equal(config.ev_storage_size.items[2], 8);
+	assert_int_equal(config.ev_storage_size, 4096);
 	assert_int_equal(config.ev_cache_policy, SP_ROW_CACHE_LRU);
 	assert_int_equal(config.ev_storage_read_threads, 3);
 	sp_config_fini(&config);
@@ -276,7 +274,7 @@ static void an_ssd_needs_a_path_and_has_a_size(void **state)
 	/* As DeepRec, which fills up what is missing. */
 	config = parse(WITH("\"ev_storage_type\": 12, \"ev_storage_path\": \"/ssd\", "
 			    "\"ev_storage_size\": []"));
-	assert_int_equal(config.ev_storage_size.items[0], 1 << 30);
+	assert_int_equal(config.ev_storage_size, 1 << 30);
 	sp_config_fini(&config);
 
 	/* Where nothing is on an SSD, the path may be missing. */
@@ -531,19 +529,20 @@ static void a_glance_takes_what_it_can(void **state)
 	sp_config config;
 
 	(void)state;
-	sp_config_glance(&config, "{\"savedmodel_dir\": \"/models/ctr\", \"session_num\": \"x\","
-				  "\"log_level\": \"debug\", \"log_format\": \"xml\"}");
+	sp_config_read_log_keys(&config,
+				"{\"savedmodel_dir\": \"/models/ctr\", \"session_num\": \"x\","
+				"\"log_level\": \"debug\", \"log_format\": \"xml\"}");
 	assert_string_equal(config.model_name, "ctr");
 	assert_int_equal(config.log_level, SP_LOG_DEBUG);
 	assert_int_equal(config.log_format, -1);
 	sp_config_fini(&config);
-	sp_config_glance(&config, "{\"model_config\": {\"model_name\": \"inside\"}}");
+	sp_config_read_log_keys(&config, "{\"model_config\": {\"model_name\": \"inside\"}}");
 	assert_string_equal(config.model_name, "inside");
 	sp_config_fini(&config);
-	sp_config_glance(&config, "{}");
+	sp_config_read_log_keys(&config, "{}");
 	assert_null(config.model_name);
 	sp_config_fini(&config);
-	sp_config_glance(&config, "no JSON");
+	sp_config_read_log_keys(&config, "no JSON");
 	assert_null(config.model_name);
 	assert_int_equal(config.log_level, -1);
 	sp_config_fini(&config);

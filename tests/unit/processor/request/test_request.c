@@ -9,7 +9,6 @@
 
 #include "base/alloc.h"
 #include "processor/request/request.h"
-#include "processor/request/typed_request.h"
 #include "session_group/published.h"
 #include "session_group/session_group.h"
 #include "session_group/session_set.h"

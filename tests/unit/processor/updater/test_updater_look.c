@@ -297,7 +297,9 @@ static void a_folder_may_be_away(void **state)
 	rename_folder(sp_scene.checkpoints, away);
 	sp_scene_let_it_look();
 	assert_true(is_live_still(100, 110));
-	assert_int_equal(sp_updater_reload(sp_scene.updater, NULL, &sp_scene.err), SP_NOT_FOUND);
+	assert_int_equal(
+		sp_updater_order(sp_scene.updater, SP_ORDER_RELOAD, -1, -1, NULL, &sp_scene.err),
+		SP_NOT_FOUND);
 	sp_checkpoint_folder_add_file("/", sp_scene.checkpoints, "a file");
 	sp_scene_let_it_look();
 	assert_true(is_live_still(100, 110));

@@ -42,13 +42,18 @@ static void numbered_savedmodels_are_served(void **state)
 
 	sp_scene_remove_file("11/saved_model.pb");
 	sp_scene_assert_live(10, -1);
-	assert_ok(sp_updater_pin(sp_scene.updater, 9, -1, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_PIN, 9, -1, NULL, &sp_scene.err),
+		  &sp_scene.err);
 	sp_scene_assert_live(9, -1);
-	assert_int_equal(sp_updater_pin(sp_scene.updater, 8, -1, NULL, &sp_scene.err),
-			 SP_NOT_FOUND);
-	assert_ok(sp_updater_pin(sp_scene.updater, -1, -1, NULL, &sp_scene.err), &sp_scene.err);
+	assert_int_equal(
+		sp_updater_order(sp_scene.updater, SP_ORDER_PIN, 8, -1, NULL, &sp_scene.err),
+		SP_NOT_FOUND);
+	assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_PIN, -1, -1, NULL, &sp_scene.err),
+		  &sp_scene.err);
 	sp_scene_assert_live(10, -1);
-	assert_ok(sp_updater_rollback(sp_scene.updater, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(
+		sp_updater_order(sp_scene.updater, SP_ORDER_ROLLBACK, -1, -1, NULL, &sp_scene.err),
+		&sp_scene.err);
 	sp_scene_assert_live(9, -1);
 	sp_scene_let_it_look();
 	sp_scene_assert_live(9, -1);
@@ -72,9 +77,11 @@ static void one_number_twice_is_told_once(void **state)
 	sp_scene_assert_live(INT64_MAX, -1);
 	sp_scene_assert_told("\"full_step\":9223372036854775807,");
 	make_numbered("9223372036854775808", ""); /* no number */
-	assert_ok(sp_updater_pin(sp_scene.updater, 1, -1, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_PIN, 1, -1, NULL, &sp_scene.err),
+		  &sp_scene.err);
 	sp_scene_assert_live(1, -1);
-	assert_ok(sp_updater_pin(sp_scene.updater, INT64_MAX, -1, NULL, &sp_scene.err),
+	assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_PIN, INT64_MAX, -1, NULL,
+				   &sp_scene.err),
 		  &sp_scene.err);
 	sp_scene_assert_live(INT64_MAX, -1);
 	assert_int_equal(sp_scene_count_lines("mean number"), 1);
@@ -92,12 +99,20 @@ static void one_goes_back_to_smaller_numbers(void **state)
 	sp_scene.config.checkpoint_dir = NULL;
 	sp_scene_start();
 	sp_scene_assert_live(12, -1);
-	assert_int_equal(sp_updater_pin(sp_scene.updater, 9, 3, NULL, &sp_scene.err), SP_NOT_FOUND);
-	assert_ok(sp_updater_rollback(sp_scene.updater, NULL, &sp_scene.err), &sp_scene.err);
+	assert_int_equal(
+		sp_updater_order(sp_scene.updater, SP_ORDER_PIN, 9, 3, NULL, &sp_scene.err),
+		SP_NOT_FOUND);
+	assert_ok(
+		sp_updater_order(sp_scene.updater, SP_ORDER_ROLLBACK, -1, -1, NULL, &sp_scene.err),
+		&sp_scene.err);
 	sp_scene_assert_live(9, -1);
-	assert_ok(sp_updater_rollback(sp_scene.updater, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(
+		sp_updater_order(sp_scene.updater, SP_ORDER_ROLLBACK, -1, -1, NULL, &sp_scene.err),
+		&sp_scene.err);
 	sp_scene_assert_live(7, -1);
-	assert_int_equal(sp_updater_rollback(sp_scene.updater, NULL, &sp_scene.err), SP_NOT_FOUND);
+	assert_int_equal(
+		sp_updater_order(sp_scene.updater, SP_ORDER_ROLLBACK, -1, -1, NULL, &sp_scene.err),
+		SP_NOT_FOUND);
 	sp_scene_let_it_look();
 	sp_scene_assert_live(7, -1);
 	sp_scene_assert_told("\"newest\":{\"full_step\":12,");
@@ -150,7 +165,8 @@ static void its_recorded_requests_are_answered_first(void **state)
 	sp_scene_assert_live(1, -1);
 	sp_checkpoint_folder_add_file(sp_scene.checkpoints,
 				      "2/assets.extra/tf_serving_warmup_requests", "");
-	assert_ok(sp_updater_reload(sp_scene.updater, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_RELOAD, -1, -1, NULL, &sp_scene.err),
+		  &sp_scene.err);
 	sp_scene_assert_live(2, -1);
 }
 

@@ -19,31 +19,39 @@ static void orders(void **state)
 	(void)state;
 	sp_scene_make_full();
 	sp_scene_start();
-	assert_int_equal(sp_updater_rollback(sp_scene.updater, NULL, &sp_scene.err), SP_NOT_FOUND);
+	assert_int_equal(
+		sp_updater_order(sp_scene.updater, SP_ORDER_ROLLBACK, -1, -1, NULL, &sp_scene.err),
+		SP_NOT_FOUND);
 	sp_scene_make_delta(110);
 	sp_scene_assert_live(100, 110);
 	sp_scene_make_delta(120);
 	sp_scene_assert_live(100, 120);
 
-	assert_ok(sp_updater_rollback(sp_scene.updater, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(
+		sp_updater_order(sp_scene.updater, SP_ORDER_ROLLBACK, -1, -1, NULL, &sp_scene.err),
+		&sp_scene.err);
 	sp_scene_assert_live(100, 110);
 	sp_scene_let_it_look();
 	sp_scene_assert_live(100, 110); /* what was left does not come back by itself */
 	sp_scene_make_delta(130);
 	sp_scene_assert_live(100, 130);
 
-	assert_ok(sp_updater_pin(sp_scene.updater, 100, 120, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_PIN, 100, 120, NULL, &sp_scene.err),
+		  &sp_scene.err);
 	sp_scene_make_delta(140);
 	sp_scene_let_it_look();
 	sp_scene_assert_live(100, 120);
-	assert_int_equal(sp_updater_pin(sp_scene.updater, 100, 125, NULL, &sp_scene.err),
-			 SP_NOT_FOUND);
+	assert_int_equal(
+		sp_updater_order(sp_scene.updater, SP_ORDER_PIN, 100, 125, NULL, &sp_scene.err),
+		SP_NOT_FOUND);
 	sp_scene_assert_live(100, 120);
-	assert_ok(sp_updater_pin(sp_scene.updater, -1, -1, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_PIN, -1, -1, NULL, &sp_scene.err),
+		  &sp_scene.err);
 	sp_scene_assert_live(100, 140);
 
 	loads = sp_the_model_double.loads;
-	assert_ok(sp_updater_reload(sp_scene.updater, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_RELOAD, -1, -1, NULL, &sp_scene.err),
+		  &sp_scene.err);
 	assert_int_equal(sp_the_model_double.loads, loads + 2); /* all of it, with its delta */
 	sp_scene_assert_live(100, 140);
 }
@@ -59,12 +67,18 @@ static void an_order_that_fails_leaves_all_as_it_was(void **state)
 	sp_scene_start();
 	sp_checkpoint_folder_add_file(sp_scene.checkpoints, "v1/model.ckpt-200.index", "");
 	sp_scene_assert_live(200, -1);
-	assert_int_equal(sp_updater_rollback(sp_scene.updater, NULL, &sp_scene.err), SP_IO);
+	assert_int_equal(
+		sp_updater_order(sp_scene.updater, SP_ORDER_ROLLBACK, -1, -1, NULL, &sp_scene.err),
+		SP_IO);
 	assert_non_null(strstr(sp_scene.err.text, "load 3 says io"));
 	sp_scene_assert_live(200, -1);
-	assert_int_equal(sp_updater_reload(sp_scene.updater, NULL, &sp_scene.err), SP_IO);
+	assert_int_equal(
+		sp_updater_order(sp_scene.updater, SP_ORDER_RELOAD, -1, -1, NULL, &sp_scene.err),
+		SP_IO);
 	sp_scene_assert_live(200, -1);
-	assert_ok(sp_updater_rollback(sp_scene.updater, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(
+		sp_updater_order(sp_scene.updater, SP_ORDER_ROLLBACK, -1, -1, NULL, &sp_scene.err),
+		&sp_scene.err);
 	sp_scene_assert_live(100, -1);
 	sp_scene_let_it_look();
 	sp_scene_assert_live(100, -1);
@@ -88,11 +102,15 @@ static void a_rollback_over_a_delta_loads_nothing(void **state)
 	sp_scene_make_delta(110);
 	sp_scene_assert_live(100, 110);
 	loads = sp_the_model_double.loads;
-	assert_ok(sp_updater_rollback(sp_scene.updater, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(
+		sp_updater_order(sp_scene.updater, SP_ORDER_ROLLBACK, -1, -1, NULL, &sp_scene.err),
+		&sp_scene.err);
 	sp_scene_assert_live(100, -1);
 	assert_int_equal(sp_the_model_double.loads, loads);
-	assert_ok(sp_updater_pin(sp_scene.updater, 100, 110, NULL, &sp_scene.err), &sp_scene.err);
-	assert_ok(sp_updater_pin(sp_scene.updater, 100, -1, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_PIN, 100, 110, NULL, &sp_scene.err),
+		  &sp_scene.err);
+	assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_PIN, 100, -1, NULL, &sp_scene.err),
+		  &sp_scene.err);
 	assert_int_equal(sp_the_model_double.fulls, 1);
 }
 
@@ -107,13 +125,18 @@ static void a_rollback_goes_back_as_often_as_there_are_versions(void **state)
 		sp_scene_assert_live(100, step);
 	}
 	for (int step = 130; step >= 110; step -= 10) {
-		assert_ok(sp_updater_rollback(sp_scene.updater, NULL, &sp_scene.err),
+		assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_ROLLBACK, -1, -1, NULL,
+					   &sp_scene.err),
 			  &sp_scene.err);
 		sp_scene_assert_live(100, step);
 	}
-	assert_ok(sp_updater_rollback(sp_scene.updater, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(
+		sp_updater_order(sp_scene.updater, SP_ORDER_ROLLBACK, -1, -1, NULL, &sp_scene.err),
+		&sp_scene.err);
 	sp_scene_assert_live(100, -1);
-	assert_int_equal(sp_updater_rollback(sp_scene.updater, NULL, &sp_scene.err), SP_NOT_FOUND);
+	assert_int_equal(
+		sp_updater_order(sp_scene.updater, SP_ORDER_ROLLBACK, -1, -1, NULL, &sp_scene.err),
+		SP_NOT_FOUND);
 	assert_non_null(strstr(sp_scene.err.text, "no older one on the disk"));
 	sp_scene_let_it_look();
 	sp_scene_assert_live(100, -1);
@@ -121,7 +144,9 @@ static void a_rollback_goes_back_as_often_as_there_are_versions(void **state)
 	sp_scene_assert_listed(100, 140, 1);
 	sp_scene_make_delta(150);
 	sp_scene_assert_live(100, 150);
-	assert_ok(sp_updater_rollback(sp_scene.updater, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(
+		sp_updater_order(sp_scene.updater, SP_ORDER_ROLLBACK, -1, -1, NULL, &sp_scene.err),
+		&sp_scene.err);
 	sp_scene_assert_live(100, -1);
 }
 
@@ -142,11 +167,14 @@ static void a_rollback_finds_older_versions_on_the_disk(void **state)
 	sp_scene_start();
 	sp_scene_assert_live(100, 140);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		assert_ok(sp_updater_rollback(sp_scene.updater, NULL, &sp_scene.err),
+		assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_ROLLBACK, -1, -1, NULL,
+					   &sp_scene.err),
 			  &sp_scene.err);
 		sp_scene_assert_live(steps[i][0], steps[i][1]);
 	}
-	assert_int_equal(sp_updater_rollback(sp_scene.updater, NULL, &sp_scene.err), SP_NOT_FOUND);
+	assert_int_equal(
+		sp_updater_order(sp_scene.updater, SP_ORDER_ROLLBACK, -1, -1, NULL, &sp_scene.err),
+		SP_NOT_FOUND);
 	sp_scene_let_it_look();
 	sp_scene_assert_live(9, -1);
 }
@@ -165,9 +193,13 @@ static void what_is_gone_or_broken_is_passed_over(void **state)
 		sp_scene_assert_live(100, step);
 	}
 	/* 120 is in memory and needs no files; 110 is read again, and 100 in its place. */
-	assert_ok(sp_updater_rollback(sp_scene.updater, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(
+		sp_updater_order(sp_scene.updater, SP_ORDER_ROLLBACK, -1, -1, NULL, &sp_scene.err),
+		&sp_scene.err);
 	sp_scene_assert_live(100, 120);
-	assert_ok(sp_updater_rollback(sp_scene.updater, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(
+		sp_updater_order(sp_scene.updater, SP_ORDER_ROLLBACK, -1, -1, NULL, &sp_scene.err),
+		&sp_scene.err);
 	sp_scene_assert_live(100, -1);
 	assert_int_equal(sp_scene_count_lines("version 100+110 is passed over by a rollback"), 1);
 
@@ -178,7 +210,9 @@ static void what_is_gone_or_broken_is_passed_over(void **state)
 	sp_checkpoint_folder_add_file(sp_scene.checkpoints, "v1/model.ckpt-200.index", "");
 	sp_scene_assert_live(200, -1);
 	sp_scene_remove_file("v1/.incremental_checkpoint/incremental_model.ckpt-150.index");
-	assert_ok(sp_updater_rollback(sp_scene.updater, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(
+		sp_updater_order(sp_scene.updater, SP_ORDER_ROLLBACK, -1, -1, NULL, &sp_scene.err),
+		&sp_scene.err);
 	sp_scene_assert_live(100, 140);
 }
 
@@ -192,7 +226,8 @@ static void a_rollback_is_told(void **state)
 	sp_scene_assert_live(100, 110);
 	assert_int_equal(sp_scene_lag_ms(), 0);
 	sp_time_pass(60);
-	assert_ok(sp_updater_rollback(sp_scene.updater, "10.0.0.7:\n4711", &sp_scene.err),
+	assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_ROLLBACK, -1, -1, "10.0.0.7:\n4711",
+				   &sp_scene.err),
 		  &sp_scene.err);
 	/* Since the rollback, not since it came. */
 	assert_int_equal(sp_scene_lag_ms(), 0);
@@ -229,7 +264,8 @@ static void a_pin_is_told_and_newer_versions_are_seen(void **state)
 	sp_scene_make_delta(110);
 	sp_scene_assert_live(100, 110);
 	sp_scene_assert_not_told("\"pinned\":");
-	assert_ok(sp_updater_pin(sp_scene.updater, 100, -1, "ann", &sp_scene.err), &sp_scene.err);
+	assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_PIN, 100, -1, "ann", &sp_scene.err),
+		  &sp_scene.err);
 	assert_int_equal(sp_scene_count_lines("pin by order of ann: from version 100+110 to 100"),
 			 1);
 	sp_scene_assert_told("\"pinned\":{\"full_step\":100,\"delta_step\":-1,\"for_ms\":");
@@ -244,11 +280,13 @@ static void a_pin_is_told_and_newer_versions_are_seen(void **state)
 	assert_true(sp_scene_lag_ms() >= 200);
 	sp_scene_assert_live(100, -1);
 	assert_int_equal(sp_the_model_double.loads, loads);
-	assert_int_equal(sp_updater_pin(sp_scene.updater, 100, 125, "ann", &sp_scene.err),
-			 SP_NOT_FOUND);
+	assert_int_equal(
+		sp_updater_order(sp_scene.updater, SP_ORDER_PIN, 100, 125, "ann", &sp_scene.err),
+		SP_NOT_FOUND);
 	assert_int_equal(sp_scene_count_lines("pin by order of ann has failed, 100 is live: "), 1);
 	sp_scene_assert_told("\"pins\":1}");
-	assert_ok(sp_updater_pin(sp_scene.updater, -1, -1, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_PIN, -1, -1, NULL, &sp_scene.err),
+		  &sp_scene.err);
 	sp_scene_assert_live(100, 120);
 	assert_int_equal(sp_scene_lag_ms(), 0);
 	assert_int_equal(
@@ -269,11 +307,13 @@ static void a_pin_is_served_exactly_or_not_at_all(void **state)
 	sp_scene_make_full();
 	sp_scene_start();
 	sp_checkpoint_folder_add_folder(sp_scene.checkpoints, "v1/.incremental_checkpoint");
-	assert_ok(sp_updater_pin(sp_scene.updater, 100, -1, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_PIN, 100, -1, NULL, &sp_scene.err),
+		  &sp_scene.err);
 	sp_checkpoint_folder_add_file(sp_scene.checkpoints, "v1/model.ckpt-200.index", "");
 	sp_checkpoint_folder_add_delta(sp_scene.checkpoints, 210);
-	assert_int_equal(sp_updater_pin(sp_scene.updater, 200, 210, NULL, &sp_scene.err),
-			 SP_CORRUPT);
+	assert_int_equal(
+		sp_updater_order(sp_scene.updater, SP_ORDER_PIN, 200, 210, NULL, &sp_scene.err),
+		SP_CORRUPT);
 	sp_scene_assert_live(100, -1);
 	sp_scene_let_it_look();
 	sp_scene_assert_live(100, -1);
@@ -288,11 +328,16 @@ static void a_pin_ends_what_a_rollback_has_refused(void **state)
 	sp_scene_start();
 	sp_scene_make_delta(110);
 	sp_scene_assert_live(100, 110);
-	assert_ok(sp_updater_rollback(sp_scene.updater, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(
+		sp_updater_order(sp_scene.updater, SP_ORDER_ROLLBACK, -1, -1, NULL, &sp_scene.err),
+		&sp_scene.err);
 	sp_scene_assert_live(100, -1);
-	assert_ok(sp_updater_pin(sp_scene.updater, 100, 110, NULL, &sp_scene.err), &sp_scene.err);
-	assert_ok(sp_updater_pin(sp_scene.updater, 100, -1, NULL, &sp_scene.err), &sp_scene.err);
-	assert_ok(sp_updater_pin(sp_scene.updater, -1, -1, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_PIN, 100, 110, NULL, &sp_scene.err),
+		  &sp_scene.err);
+	assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_PIN, 100, -1, NULL, &sp_scene.err),
+		  &sp_scene.err);
+	assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_PIN, -1, -1, NULL, &sp_scene.err),
+		  &sp_scene.err);
 	sp_scene_assert_live(100, 110);
 }
 
@@ -305,13 +350,17 @@ static void a_pin_goes_along_with_a_rollback(void **state)
 	sp_scene_assert_live(100, 110);
 	sp_scene_make_delta(120);
 	sp_scene_assert_live(100, 120);
-	assert_ok(sp_updater_pin(sp_scene.updater, 100, 120, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_PIN, 100, 120, NULL, &sp_scene.err),
+		  &sp_scene.err);
 	sp_scene_make_delta(130);
-	assert_ok(sp_updater_rollback(sp_scene.updater, "bob", &sp_scene.err), &sp_scene.err);
+	assert_ok(
+		sp_updater_order(sp_scene.updater, SP_ORDER_ROLLBACK, -1, -1, "bob", &sp_scene.err),
+		&sp_scene.err);
 	sp_scene_assert_told("\"pinned\":{\"full_step\":100,\"delta_step\":110,");
 	sp_scene_let_it_look();
 	sp_scene_assert_live(100, 110);
-	assert_ok(sp_updater_pin(sp_scene.updater, -1, -1, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_PIN, -1, -1, NULL, &sp_scene.err),
+		  &sp_scene.err);
 	sp_scene_assert_live(100, 130);
 }
 
@@ -335,7 +384,8 @@ static void a_pin_survives_a_restart_with_a_pin_file(void **state)
 	make_deltas();
 	sp_scene_start();
 	sp_scene_assert_live(100, 140);
-	assert_ok(sp_updater_pin(sp_scene.updater, 100, 120, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_PIN, 100, 120, NULL, &sp_scene.err),
+		  &sp_scene.err);
 	file = fopen(path, "r");
 	assert_non_null(file);
 	assert_non_null(fgets(text, sizeof(text), file));
@@ -355,19 +405,23 @@ static void a_pin_survives_a_restart_with_a_pin_file(void **state)
 	/* What cannot be written is not ordered. */
 	snprintf(folder, sizeof(folder), "%s/pin.new", sp_scene.checkpoints);
 	assert_int_equal(mkdir(folder, 0700), 0);
-	assert_int_equal(sp_updater_pin(sp_scene.updater, 100, 110, NULL, &sp_scene.err), SP_IO);
+	assert_int_equal(
+		sp_updater_order(sp_scene.updater, SP_ORDER_PIN, 100, 110, NULL, &sp_scene.err),
+		SP_IO);
 	assert_non_null(strstr(sp_scene.err.text, "pin_file"));
 	sp_scene_assert_live(100, 120);
 	sp_scene_assert_told("\"pinned\":{\"full_step\":100,\"delta_step\":120,");
 	assert_int_equal(rmdir(folder), 0);
 
 	/* A pin that fails leaves the one that holds. */
-	assert_int_equal(sp_updater_pin(sp_scene.updater, 100, 115, NULL, &sp_scene.err),
-			 SP_NOT_FOUND);
+	assert_int_equal(
+		sp_updater_order(sp_scene.updater, SP_ORDER_PIN, 100, 115, NULL, &sp_scene.err),
+		SP_NOT_FOUND);
 	restart();
 	sp_scene_start();
 	sp_scene_assert_live(100, 120);
-	assert_ok(sp_updater_pin(sp_scene.updater, -1, -1, NULL, &sp_scene.err), &sp_scene.err);
+	assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_PIN, -1, -1, NULL, &sp_scene.err),
+		  &sp_scene.err);
 	sp_scene_assert_live(100, 140);
 	assert_int_not_equal(access(path, F_OK), 0);
 	restart();

@@ -24,11 +24,14 @@ static void without_checkpoint_dir_the_savedmodel_serves(void **state)
 	assert_string_equal(version->checkpoint_prefix, "");
 	assert_int_equal(version->full_step, -1);
 	assert_int_equal(version->delta_step, -1);
-	assert_int_equal(sp_updater_rollback(sp_scene.updater, NULL, &sp_scene.err),
-			 SP_UNSUPPORTED);
-	assert_int_equal(sp_updater_pin(sp_scene.updater, 1, -1, NULL, &sp_scene.err),
-			 SP_UNSUPPORTED);
-	assert_ok(sp_updater_reload(sp_scene.updater, NULL, &sp_scene.err), &sp_scene.err);
+	assert_int_equal(
+		sp_updater_order(sp_scene.updater, SP_ORDER_ROLLBACK, -1, -1, NULL, &sp_scene.err),
+		SP_UNSUPPORTED);
+	assert_int_equal(
+		sp_updater_order(sp_scene.updater, SP_ORDER_PIN, 1, -1, NULL, &sp_scene.err),
+		SP_UNSUPPORTED);
+	assert_ok(sp_updater_order(sp_scene.updater, SP_ORDER_RELOAD, -1, -1, NULL, &sp_scene.err),
+		  &sp_scene.err);
 	assert_int_equal(sp_the_model_double.fulls, 2);
 	sp_updater_close(NULL);
 }

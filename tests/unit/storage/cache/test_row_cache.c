@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/parallel.h"
 #include "storage/cache/row_cache.h"
-#include "storage/cache/row_set.h"
+#include "storage/cache/cache_set.h"
 
 enum { WORDS = 2 }; /* of a row, in most tests */
 
@@ -491,12 +491,12 @@ static void threads_never_see_a_row_of_another_key(void **state)
 /* ---- sets ---- */
 
 /* Which of eight ways have the tag, looked at one by one. */
-static uint64_t expected_matches(const sp_row_set *set, unsigned tag)
+static uint64_t expected_matches(const sp_cache_set *set, unsigned tag)
 {
 	uint64_t matches = 0;
 
 	for (unsigned way = 0; way < 8; way++)
-		if (sp_row_set_tag(set, way) == tag)
+		if (sp_cache_set_tag(set, way) == tag)
 			matches |= UINT64_C(0x80) << 8 * way;
 	return matches;
 }
@@ -504,7 +504,7 @@ static uint64_t expected_matches(const sp_row_set *set, unsigned tag)
 /* Beside a way that has the tag, neither an empty one nor one whose tag is the next number. */
 static void a_way_is_found_by_its_own_tag_alone(void **state)
 {
-	sp_row_set set = {0};
+	sp_cache_set set = {0};
 	uint64_t seed = 7;
 
 	(void)state;
@@ -514,11 +514,11 @@ static void a_way_is_found_by_its_own_tag_alone(void **state)
 		for (unsigned way = 0; way < 8; way++) {
 			const unsigned near[] = {0, 1, tag, tag ^ 1, tag - 1, (tag + 1) & 0xff};
 
-			sp_row_set_put(&set, way, near[mix(seed++) % 6], false);
+			sp_cache_set_put(&set, way, near[mix(seed++) % 6], false);
 		}
-		assert_int_equal(sp_row_set_matches(&set, 0, tag), expected_matches(&set, tag));
-		assert_int_equal(sp_row_set_matches(&set, 0, 1), expected_matches(&set, 1));
-		assert_int_equal(sp_row_set_matches(&set, 1, tag), 0);
+		assert_int_equal(sp_cache_set_matches(&set, 0, tag), expected_matches(&set, tag));
+		assert_int_equal(sp_cache_set_matches(&set, 0, 1), expected_matches(&set, 1));
+		assert_int_equal(sp_cache_set_matches(&set, 1, tag), 0);
 	}
 }
 

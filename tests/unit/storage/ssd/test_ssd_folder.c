@@ -56,19 +56,13 @@ static sp_ssd_folder begin(const char *name)
 {
 	sp_ssd_folder folder;
 	sp_error error;
-	char *path;
 	int fd;
 
 	assert_ok(sp_ssd_folder_begin(&folder, root, name, &error), &error);
-	path = sp_ssd_folder_file(&folder, "rows");
-	assert_non_null(path);
-	assert_int_equal(mkdir(path, 0755), 0);
-	sp_free(path);
-	path = sp_ssd_folder_file(&folder, "rows/file");
-	fd = open(path, O_CREAT | O_WRONLY, 0644);
+	assert_int_equal(mkdir(sp_ssd_folder_file(&folder, "rows").text, 0755), 0);
+	fd = open(sp_ssd_folder_file(&folder, "rows/file").text, O_CREAT | O_WRONLY, 0644);
 	assert_true(fd >= 0);
 	close(fd);
-	sp_free(path);
 	return folder;
 }
 
@@ -110,15 +104,12 @@ static void a_folder_is_there_once_it_is_published(void **state)
 {
 	sp_ssd_folder folder = begin("a-1");
 	sp_error error;
-	char *file;
 
 	(void)state;
 	assert_false(exists("a-1", "words"));
 	assert_ok(sp_ssd_folder_publish(&folder, root, "a-1", "words", &error), &error);
 	assert_true(exists("a-1", "words"));
-	file = sp_ssd_folder_file(&folder, "rows/file");
-	assert_true(sp_file_exists(file));
-	sp_free(file);
+	assert_true(sp_file_exists(sp_ssd_folder_file(&folder, "rows/file").text));
 	sp_ssd_folder_close(&folder);
 	assert_true(exists("a-1", "words"));
 	assert_int_equal(count_folders(), 1);
@@ -165,7 +156,7 @@ static void discarding_deletes(void **state)
 	(void)state;
 	sp_ssd_folder_discard(&building, root);
 	sp_ssd_folder_discard(&complete, root);
-	assert_null(complete.path);
+	assert_true(complete.path.text[0] == '\0');
 	sp_ssd_folder_discard(&complete, root);
 	assert_int_equal(count_folders(), 0);
 }
@@ -179,7 +170,7 @@ static void what_a_living_process_builds_or_uses_stays(void **state)
 	publish_and_close("a-4", "words");
 	publish_and_close("b-1", "words");
 	clean("a-", "a-4");
-	assert_true(sp_file_is_directory(building.path));
+	assert_true(sp_file_is_directory(building.path.text));
 	assert_true(exists("a-2", "words"));
 	assert_false(exists("a-3", "words"));
 	assert_true(exists("a-4", "words"));
@@ -214,13 +205,13 @@ static void build_and_die(int point)
 		_exit(1);
 	if (point == 1)
 		kill(getpid(), SIGKILL);
-	snprintf(path, sizeof(path), "%s/label", folder.path);
+	snprintf(path, sizeof(path), "%s/label", folder.path.text);
 	close(open(path, O_CREAT | O_WRONLY, 0644));
 	if (point == 2)
 		kill(getpid(), SIGKILL);
 	/* In the middle of deleting. */
 	snprintf(path, sizeof(path), "%s/sp-ssd-a-1.removed-000000", root);
-	rename(folder.path, path);
+	rename(folder.path.text, path);
 	kill(getpid(), SIGKILL);
 }
 
@@ -262,7 +253,7 @@ static void a_link_is_not_followed(void **state)
 	(void)state;
 	snprintf(outside, sizeof(outside), "%s/outside", temp);
 	assert_int_equal(mkdir(outside, 0755), 0);
-	snprintf(path, sizeof(path), "%s/rows/link", folder.path);
+	snprintf(path, sizeof(path), "%s/rows/link", folder.path.text);
 	assert_int_equal(symlink(outside, path), 0);
 	snprintf(path, sizeof(path), "%s/file", outside);
 	close(open(path, O_CREAT | O_WRONLY, 0644));

@@ -1,0 +1,31 @@
+#include "api/host/grpc/grpc_handlers.h"
+#include "api/host/messages/message_answer.h"
+
+/* GRPCInferenceService/ModelInfer. */
+
+static sp_status infer(sp_grpc_call *call, const sp_servable *servable, const sp_infer_head *head,
+		       sp_error *err)
+{
+	const serving_processor_signature *signature = sp_grpc__signature(
+		servable, (sp_bytes){NULL, 0}, call->memory.arena);
+	const sp_message_run run = {servable, signature, sp_grpc__limits(call), &call->memory};
+
+	if (signature == NULL)
+		return sp_error_set(err, SP_NOT_FOUND, "the model has no default signature");
+	return sp_message_answer_infer(&call->out, &run, call->message, head, err);
+}
+
+sp_status sp_grpc__model_infer(sp_grpc_call *call, sp_error *err)
+{
+	sp_servable servable = {0};
+	sp_infer_head head;
+	sp_status status = sp_infer_message_head(&head, call->message, err);
+
+	if (status == SP_OK)
+		status = sp_grpc__acquire_named(call, &servable, head.model_name,
+						head.model_version, err);
+	if (status == SP_OK)
+		status = infer(call, &servable, &head, err);
+	sp_servable_release(&servable);
+	return status;
+}

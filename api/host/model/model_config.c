@@ -1,0 +1,607 @@
+#include "api/host/model/model_config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/host/model/config_text.h"
+#include "base/alloc.h"
+#include "base/file.h"
+
+enum {
+	MAX_FILE_BYTES = 16 << 20,
+	FIRST_ARENA = 16 << 10,
+	MAX_NAME = 500,
+	MAX_MODELS = 4096,
+	MAX_LABELS = 1000
+};
+
+#define END                          \
+	{                            \
+		NULL, 0, NULL, false \
+	}
+
+/* ----------------------------------------------------------- lists in an arena */
+
+/* Room for one more element; the array doubles whenever `count` is a power of two. */
+static sp_status grow(void *items, size_t count, size_t size, sp_arena *arena, sp_error *err)
+{
+	void *old = *(void **)items, *larger;
+
+	if ((count & (count - 1)) != 0)
+		return SP_OK;
+	larger = sp_arena_zeros(arena, count != 0 ? 2 * count : 1, size);
+	if (larger == NULL)
+		return sp_no_memory(err, "the configuration");
+	if (count != 0)
+		memcpy(larger, old, count * size);
+	*(void **)items = larger;
+	return SP_OK;
+}
+
+/* --------------------------------------------------------------------- policy */
+
+static sp_status read_version(void *out, const sp_config_field *field, sp_arena *arena,
+			      sp_error *err)
+{
+	SP_TRY(sp_config_read_i64(out, field, arena, err));
+	return *(int64_t *)out >= 0 ? SP_OK
+				    : sp_config_fail(field, "a version is not negative", err);
+}
+
+static sp_status add_specific(void *out, const sp_config_field *field, sp_arena *arena,
+			      sp_error *err)
+{
+	sp_version_policy *policy = out;
+	int64_t *versions;
+
+	SP_TRY(grow(&policy->specific, policy->specific_count, sizeof(int64_t), arena, err));
+	versions = (int64_t *)(uintptr_t)policy->specific;
+	SP_TRY(read_version(&versions[policy->specific_count], field, arena, err));
+	policy->specific_count++;
+	return SP_OK;
+}
+
+/* 0, protobuf's absence, is 1. */
+static sp_status read_latest_count(void *out, const sp_config_field *field, sp_arena *arena,
+				   sp_error *err)
+{
+	sp_version_policy *policy = out;
+
+	SP_TRY(sp_config_read_i64(&policy->latest, field, arena, err));
+	if (policy->latest < 0 || policy->latest > UINT32_MAX)
+		return sp_config_fail(field, "not a number of versions", err);
+	if (policy->latest == 0)
+		policy->latest = 1;
+	return SP_OK;
+}
+
+static sp_status read_latest(void *out, const sp_config_field *field, sp_arena *arena,
+			     sp_error *err)
+{
+	static const sp_config_member members[] = {{"num_versions", 0, read_latest_count, false},
+						   END};
+
+	((sp_version_policy *)out)->kind = SP_POLICY_LATEST;
+	return sp_config_read_message(out, field, "Latest", members, arena, err);
+}
+
+static sp_status read_all(void *out, const sp_config_field *field, sp_arena *arena, sp_error *err)
+{
+	static const sp_config_member members[] = {END};
+
+	((sp_version_policy *)out)->kind = SP_POLICY_ALL;
+	return sp_config_read_message(out, field, "All", members, arena, err);
+}
+
+static sp_status read_specific(void *out, const sp_config_field *field, sp_arena *arena,
+			       sp_error *err)
+{
+	static const sp_config_member members[] = {{"versions", 0, add_specific, true}, END};
+	sp_version_policy *policy = out;
+
+	policy->kind = SP_POLICY_SPECIFIC;
+	SP_TRY(sp_config_read_message(out, field, "Specific", members, arena, err));
+	return policy->specific_count != 0
+		       ? SP_OK
+		       : sp_config_fail(field, "there are no versions in it", err);
+}
+
+static sp_status read_policy(void *out, const sp_config_field *field, sp_arena *arena,
+			     sp_error *err)
+{
+	static const sp_config_member members[] = {{"latest", 0, read_latest, false},
+						   {"all", 0, read_all, false},
+						   {"specific", 0, read_specific, false},
+						   END};
+
+	if (field->first != NULL && field->first->next != NULL)
+		return sp_config_fail(field, "one policy only", err);
+	return sp_config_read_message(out, field, "ServableVersionPolicy", members, arena, err);
+}
+
+/* --------------------------------------------------------------------- labels */
+
+/* `key` and `value` are 0 where they are absent, as protobuf's are. */
+static sp_status add_label(sp_model_config *config, const sp_configured_label *label,
+			   sp_arena *arena, sp_error *err)
+{
+	sp_configured_label *labels;
+
+	for (size_t i = 0; i < config->label_count; i++) {
+		labels = (sp_configured_label *)(uintptr_t)config->labels;
+		if (strcmp(labels[i].label, label->label) == 0) {
+			labels[i] = *label; /* of equal keys of a map the last one counts */
+			return SP_OK;
+		}
+	}
+	if (config->label_count == MAX_LABELS)
+		return sp_error_set(err, SP_INVALID, "model %s has too many labels", config->name);
+	SP_TRY(grow(&config->labels, config->label_count, sizeof(*labels), arena, err));
+	labels = (sp_configured_label *)(uintptr_t)config->labels;
+	labels[config->label_count++] = *label;
+	return SP_OK;
+}
+
+static sp_status read_label(void *out, const sp_config_field *field, sp_arena *arena, sp_error *err)
+{
+	static const sp_config_member members[] = {
+		{"key", offsetof(sp_configured_label, label), sp_config_read_text, false},
+		{"value", offsetof(sp_configured_label, version), read_version, false},
+		END};
+	sp_configured_label label = {.label = ""};
+
+	SP_TRY(sp_config_read_message(&label, field, "VersionLabelsEntry", members, arena, err));
+	return add_label(out, &label, arena, err);
+}
+
+/* ----------------------------------------------------------- the text format */
+
+static sp_status refuse_custom(void *out, const sp_config_field *field, sp_arena *arena,
+			       sp_error *err)
+{
+	(void)out;
+	(void)arena;
+	return sp_config_fail(field, "only model_config_list is supported", err);
+}
+
+#define AT(member) offsetof(sp_model_config, member)
+
+static sp_model_config *add_model(sp_model_configs *configs, sp_error *err)
+{
+	if (configs->count == MAX_MODELS) {
+		sp_error_set(err, SP_INVALID, "there are more than %d models", (int)MAX_MODELS);
+		return NULL;
+	}
+	if (grow(&configs->items, configs->count, sizeof(sp_model_config), configs->arena, err) !=
+	    SP_OK)
+		return NULL;
+	configs->items[configs->count] = (sp_model_config){
+		.name = "", .platform = "", .policy = {.latest = 1}};
+	return &configs->items[configs->count++];
+}
+
+static sp_status read_model(void *out, const sp_config_field *field, sp_arena *arena, sp_error *err)
+{
+	static const sp_config_member members[] = {
+		{"name", AT(name), sp_config_read_text, false},
+		{"base_path", AT(base_path), sp_config_read_text, false},
+		{"model_type", 0, sp_config_skip, false},
+		{"model_platform", AT(platform), sp_config_read_text, false},
+		{"model_version_policy", AT(policy), read_policy, false},
+		{"version_labels", 0, read_label, true},
+		{"logging_config", 0, sp_config_skip, false},
+		END};
+	sp_model_config *config = add_model(out, err);
+
+	if (config == NULL)
+		return err != NULL ? err->status : SP_NO_MEMORY;
+	return sp_config_read_message(config, field, "tensorflow.serving.ModelConfig", members,
+				      arena, err);
+}
+
+static sp_status read_list(void *out, const sp_config_field *field, sp_arena *arena, sp_error *err)
+{
+	static const sp_config_member members[] = {{"config", 0, read_model, true}, END};
+
+	return sp_config_read_message(out, field, "tensorflow.serving.ModelConfigList", members,
+				      arena, err);
+}
+
+static sp_status read_text(sp_model_configs *configs, sp_bytes text, sp_error *err)
+{
+	static const sp_config_member members[] = {{"model_config_list", 0, read_list, false},
+						   {"custom_model_config", 0, refuse_custom, false},
+						   END};
+	const sp_config_field *first;
+
+	SP_TRY(sp_config_text_parse(&first, text, configs->arena, err));
+	return sp_config_read_members(configs, first, "tensorflow.serving.ModelServerConfig",
+				      members, configs->arena, err);
+}
+
+/* ------------------------------------------------------------------------ JSON */
+
+/* "all", "latest", or an object as in the text format: {"latest": 2}, {"specific": [1, 2]}. */
+static sp_status read_json_policy(void *out, const sp_config_field *field, sp_arena *arena,
+				  sp_error *err)
+{
+	static const sp_config_member members[] = {
+		{"latest", 0, read_latest_count, false}, {"specific", 0, add_specific, true}, END};
+	sp_version_policy *policy = out;
+
+	if (field->kind == SP_CONFIG_STRING) {
+		bool all = sp_bytes_equal_text(field->text, "all");
+
+		policy->kind = all ? SP_POLICY_ALL : SP_POLICY_LATEST;
+		return all || sp_bytes_equal_text(field->text, "latest")
+			       ? SP_OK
+			       : sp_config_fail(field, "expected \"all\" or \"latest\"", err);
+	}
+	SP_TRY(sp_config_read_message(out, field, "version_policy", members, arena, err));
+	policy->kind = policy->specific_count != 0 ? SP_POLICY_SPECIFIC : SP_POLICY_LATEST;
+	return SP_OK;
+}
+
+/* {"stable": 1}, or {"stable": "newest"}. */
+static sp_status read_json_labels(void *out, const sp_config_field *field, sp_arena *arena,
+				  sp_error *err)
+{
+	if (field->kind != SP_CONFIG_MESSAGE)
+		return sp_config_fail(field, "expected an object", err);
+	for (const sp_config_field *f = field->first; f != NULL; f = f->next) {
+		sp_configured_label label = {sp_arena_text(arena, f->name), -1};
+
+		if (label.label == NULL)
+			return sp_no_memory(err, "a label");
+		if (f->kind != SP_CONFIG_STRING || !sp_bytes_equal_text(f->text, "newest"))
+			SP_TRY(read_version(&label.version, f, arena, err));
+		SP_TRY(add_label(out, &label, arena, err));
+	}
+	return SP_OK;
+}
+
+sp_status sp_model_config_read_processor(const char **out, const char *path, sp_arena *arena,
+					 sp_error *err)
+{
+	char *content;
+	size_t size;
+	bool text;
+
+	SP_TRY(sp_file_read(&content, &size, path, MAX_FILE_BYTES, err));
+	text = memchr(content, '\0', size) == NULL;
+	*out = sp_arena_text(arena, (sp_bytes){content, size});
+	sp_free(content);
+	if (!text)
+		return sp_error_set(err, SP_INVALID, "%s: not a text", path);
+	return *out != NULL ? SP_OK : sp_no_memory(err, "the configuration");
+}
+
+/* An object, or the name of a file with one. */
+static sp_status read_processor_config(void *out, const sp_config_field *field, sp_arena *arena,
+				       sp_error *err)
+{
+	const char *path;
+
+	if (field->kind == SP_CONFIG_MESSAGE) {
+		*(const char **)out = field->text.data;
+		return SP_OK;
+	}
+	SP_TRY(sp_config_read_text(&path, field, arena, err));
+	return sp_model_config_read_processor(out, path, arena, err);
+}
+
+static sp_status read_percent(void *out, const sp_config_field *field, sp_arena *arena,
+			      sp_error *err)
+{
+	double *percent = out;
+
+	SP_TRY(sp_config_read_double(out, field, arena, err));
+	return *percent >= 0 && *percent <= 100
+		       ? SP_OK
+		       : sp_config_fail(field, "not a percentage from 0 to 100", err);
+}
+
+#define SHARE(member) offsetof(sp_configured_share, member)
+
+static const sp_config_member share_members[] = {
+	{"label", SHARE(label), sp_config_read_text, false},
+	{"version", SHARE(version), read_version, false},
+	{"percent", SHARE(percent), read_percent, false},
+	END};
+
+static sp_status read_share(void *out, const sp_config_field *field, sp_arena *arena, sp_error *err)
+{
+	sp_configured_share *share = out;
+
+	*share = (sp_configured_share){.version = -1};
+	SP_TRY(sp_config_read_message(share, field, "share", share_members, arena, err));
+	return (share->label == NULL) != (share->version < 0)
+		       ? SP_OK
+		       : sp_config_fail(field, "either a label or a version is needed", err);
+}
+
+static sp_status add_share(void *out, const sp_config_field *field, sp_arena *arena, sp_error *err)
+{
+	sp_configured_traffic *traffic = out;
+
+	if (traffic->share_count == sizeof(traffic->shares) / sizeof(traffic->shares[0]))
+		return sp_config_fail(field, "too many shares", err);
+	return read_share(&traffic->shares[traffic->share_count++], field, arena, err);
+}
+
+#define TRAFFIC(member) offsetof(sp_configured_traffic, member)
+
+/* {"shares": [{"label": "canary", "percent": 5}], "sticky_header": "x-user"} */
+static sp_status read_split(void *out, const sp_config_field *field, sp_arena *arena, sp_error *err)
+{
+	static const sp_config_member members[] = {
+		{"shares", 0, add_share, true},
+		{"sticky_header", TRAFFIC(header), sp_config_read_text, false},
+		END};
+
+	return sp_config_read_message(out, field, "split", members, arena, err);
+}
+
+/* {"label": "candidate", "percent": 10, "tolerance": 1e-4} */
+static sp_status read_shadow(void *out, const sp_config_field *field, sp_arena *arena,
+			     sp_error *err)
+{
+	static const sp_config_member members[] = {
+		{"label", TRAFFIC(shadow) + SHARE(label), sp_config_read_text, false},
+		{"version", TRAFFIC(shadow) + SHARE(version), read_version, false},
+		{"percent", TRAFFIC(shadow) + SHARE(percent), read_percent, false},
+		{"tolerance", TRAFFIC(tolerance), sp_config_read_double, false},
+		END};
+	sp_configured_traffic *traffic = out;
+
+	SP_TRY(sp_config_read_message(out, field, "shadow", members, arena, err));
+	if (traffic->tolerance < 0)
+		return sp_config_fail(field, "the tolerance is negative", err);
+	return (traffic->shadow.label == NULL) != (traffic->shadow.version < 0)
+		       ? SP_OK
+		       : sp_config_fail(field, "either a label or a version is needed", err);
+}
+
+static sp_status read_json_model(void *out, const sp_config_field *field, sp_arena *arena,
+				 sp_error *err)
+{
+	static const sp_config_member members[] = {
+		{"name", AT(name), sp_config_read_text, false},
+		{"base_path", AT(base_path), sp_config_read_text, false},
+		{"processor_config", AT(processor_config), read_processor_config, false},
+		{"version_policy", AT(policy), read_json_policy, false},
+		{"version_labels", 0, read_json_labels, false},
+		{"split", AT(traffic), read_split, false},
+		{"shadow", AT(traffic), read_shadow, false},
+		{"signature_name", AT(signature_name), sp_config_read_text, false},
+		{"saved_model_tags", AT(saved_model_tags), sp_config_read_text, false},
+		{"session_num", AT(session_num), sp_config_read_i64, false},
+		END};
+	sp_model_config *config = add_model(out, err);
+
+	if (config == NULL)
+		return err != NULL ? err->status : SP_NO_MEMORY;
+	return sp_config_read_message(config, field, "model", members, arena, err);
+}
+
+static sp_status read_json(sp_model_configs *configs, sp_bytes text, sp_error *err)
+{
+	static const sp_config_member members[] = {{"models", 0, read_json_model, true}, END};
+	const sp_config_field *first;
+
+	SP_TRY(sp_config_json_parse(&first, text, configs->arena, err));
+	return sp_config_read_members(configs, first, "models", members, configs->arena, err);
+}
+
+/* ----------------------------------------------------------------------- rules */
+
+static double sum_of_shares(const sp_configured_traffic *traffic)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < traffic->share_count; i++)
+		sum += traffic->shares[i].percent;
+	return sum;
+}
+
+static sp_status check_model(const sp_model_config *config, sp_error *err)
+{
+	bool has_path = config->base_path != NULL && *config->base_path != '\0';
+
+	if (*config->name == '\0')
+		return sp_error_set(err, SP_INVALID, "a model has no name");
+	if (strlen(config->name) > MAX_NAME)
+		return sp_error_set(err, SP_INVALID, "the name of a model is longer than %d bytes",
+				    (int)MAX_NAME);
+	if (!has_path && config->processor_config == NULL)
+		return sp_error_set(err, SP_INVALID, "model %s has no base_path", config->name);
+	if (has_path && config->processor_config != NULL)
+		return sp_error_set(err, SP_INVALID,
+				    "model %s: base_path and processor_config exclude each other",
+				    config->name);
+	if (*config->platform != '\0' && strcmp(config->platform, "tensorflow") != 0)
+		return sp_error_set(err, SP_INVALID,
+				    "model %s has the unsupported model_platform \"%s\"; "
+				    "\"tensorflow\" is supported",
+				    config->name, config->platform);
+	if (config->processor_config != NULL &&
+	    (config->policy.kind != SP_POLICY_LATEST || config->policy.latest != 1))
+		return sp_error_set(err, SP_INVALID,
+				    "model %s: a model with a processor_config has one version at "
+				    "a time",
+				    config->name);
+	if (sum_of_shares(&config->traffic) > 100)
+		return sp_error_set(err, SP_INVALID, "model %s: the shares are more than 100 %%",
+				    config->name);
+	if (config->session_num < 0 || config->session_num > 1024)
+		return sp_error_set(err, SP_INVALID, "model %s: session_num is not from 0 to 1024",
+				    config->name);
+	return SP_OK;
+}
+
+sp_status sp_model_configs_check(const sp_model_configs *configs, sp_error *err)
+{
+	for (size_t i = 0; i < configs->count; i++) {
+		SP_TRY(check_model(&configs->items[i], err));
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(configs->items[i].name, configs->items[k].name) == 0)
+				return sp_error_set(err, SP_INVALID,
+						    "Illegal to list model %s multiple times in "
+						    "config list",
+						    configs->items[i].name);
+	}
+	return SP_OK;
+}
+
+/* --------------------------------------------------------------- traffic by flags */
+
+/* The next "LABEL=PERCENT" of a list; its label is in the arena. */
+static sp_status next_share(sp_configured_share *out, const char **list, sp_arena *arena,
+			    sp_error *err)
+{
+	size_t size = strcspn(*list, ","), label = strcspn(*list, "=,");
+	char *end = NULL;
+
+	*out = (sp_configured_share){.version = -1};
+	if (label < size)
+		out->percent = strtod(*list + label + 1, &end);
+	if (label == 0 || end != *list + size || !(out->percent >= 0 && out->percent <= 100))
+		return sp_error_set(err, SP_INVALID,
+				    "\"%.*s\" is not LABEL=PERCENT with a number from 0 to 100",
+				    (int)(size < 200 ? size : 200), *list);
+	out->label = sp_arena_text(arena, (sp_bytes){*list, label});
+	*list += size + ((*list)[size] == ',');
+	return out->label != NULL ? SP_OK : sp_no_memory(err, "a label");
+}
+
+static bool has_label(const sp_model_config *config, const char *label)
+{
+	for (size_t i = 0; i < config->label_count; i++)
+		if (strcmp(config->labels[i].label, label) == 0)
+			return true;
+	return false;
+}
+
+static sp_status add_traffic(sp_model_config *config, const char *split, const char *shadow,
+			     sp_arena *arena, sp_error *err)
+{
+	sp_configured_traffic *traffic = &config->traffic;
+	sp_configured_share share;
+
+	while (split != NULL && *split != '\0') {
+		SP_TRY(next_share(&share, &split, arena, err));
+		if (!has_label(config, share.label))
+			continue;
+		if (traffic->share_count == sizeof(traffic->shares) / sizeof(traffic->shares[0]))
+			return sp_error_set(err, SP_INVALID, "there are too many shares");
+		traffic->shares[traffic->share_count++] = share;
+	}
+	while (shadow != NULL && *shadow != '\0') {
+		SP_TRY(next_share(&share, &shadow, arena, err));
+		if (has_label(config, share.label))
+			traffic->shadow = share;
+	}
+	return SP_OK;
+}
+
+sp_status sp_model_configs_add_traffic(sp_model_configs *configs, const char *split,
+				       const char *header, const char *shadow, sp_error *err)
+{
+	for (size_t i = 0; i < configs->count; i++) {
+		sp_model_config *config = &configs->items[i];
+		bool own_shadow = config->traffic.shadow.percent > 0;
+
+		if (header != NULL && config->traffic.header == NULL)
+			config->traffic.header = sp_arena_text(configs->arena, sp_bytes_of(header));
+		SP_TRY(add_traffic(config, config->traffic.share_count == 0 ? split : NULL,
+				   own_shadow ? NULL : shadow, configs->arena, err));
+	}
+	return SP_OK;
+}
+
+/* ------------------------------------------------------------------- the whole */
+
+sp_model_configs *sp_model_configs_create(size_t count)
+{
+	sp_arena *arena = sp_arena_create(FIRST_ARENA);
+	sp_model_configs *configs = NULL;
+	sp_error ignored;
+
+	if (arena != NULL)
+		configs = sp_arena_zeros(arena, 1, sizeof(*configs));
+	if (configs == NULL) {
+		sp_arena_destroy(arena);
+		return NULL;
+	}
+	configs->arena = arena;
+	for (size_t i = 0; i < count; i++)
+		if (add_model(configs, &ignored) == NULL) {
+			sp_arena_destroy(arena);
+			return NULL;
+		}
+	return configs;
+}
+
+void sp_model_configs_destroy(sp_model_configs *configs)
+{
+	if (configs != NULL)
+		sp_arena_destroy(configs->arena);
+}
+
+static size_t skip_space(sp_bytes text, size_t at)
+{
+	while (at < text.size && (text.data[at] == ' ' || text.data[at] == '\t' ||
+				  text.data[at] == '\r' || text.data[at] == '\n'))
+		at++;
+	return at;
+}
+
+/* A message of the text format does not begin with a brace, still less with one and a quote. */
+static bool is_json(sp_bytes text)
+{
+	size_t at = skip_space(text, 0);
+
+	if (at == text.size || text.data[at] != '{')
+		return false;
+	at = skip_space(text, at + 1);
+	return at < text.size && (text.data[at] == '"' || text.data[at] == '}');
+}
+
+sp_status sp_model_configs_parse(sp_model_configs **out, sp_bytes text, sp_error *err)
+{
+	sp_model_configs *configs = sp_model_configs_create(0);
+	bool json = is_json(text);
+	sp_status status;
+
+	if (configs == NULL)
+		return sp_no_memory(err, "the configuration of models");
+	status = json ? read_json(configs, text, err) : read_text(configs, text, err);
+	if (status == SP_INVALID)
+		sp_error_prefix(err, status, "%s",
+				json ? "Error parsing the JSON configuration of models"
+				     : "Error parsing text-format "
+				       "tensorflow.serving.ModelServerConfig");
+	if (status == SP_OK)
+		status = sp_model_configs_check(configs, err);
+	if (status != SP_OK) {
+		sp_model_configs_destroy(configs);
+		return status;
+	}
+	*out = configs;
+	return SP_OK;
+}
+
+sp_status sp_model_configs_read(sp_model_configs **out, char **text, const char *path,
+				sp_error *err)
+{
+	sp_status status;
+	size_t size;
+
+	SP_TRY(sp_file_read(text, &size, path, MAX_FILE_BYTES, err));
+	status = sp_model_configs_parse(out, (sp_bytes){*text, size}, err);
+	if (status == SP_OK)
+		return SP_OK;
+	sp_free(*text);
+	*text = NULL;
+	return sp_error_prefix(err, status, "%s", path);
+}

@@ -1,0 +1,111 @@
+#ifndef SP_API_HOST_MODEL_MODEL_CONFIG_H
+#define SP_API_HOST_MODEL_MODEL_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/status.h"
+
+/*
+ * Which models are to be served: --model_config_file, in either of two forms.
+ *
+ *	model_config_list { config { name: "ctr" base_path: "/models/ctr" } }
+ *
+ * is TensorFlow Serving's ModelServerConfig in protobuf's text format;
+ *
+ *	{"models": [{"name": "ctr", "base_path": "/models/ctr"}]}
+ *
+ * is JSON, and can say more of a model.  docs/models.md describes both.
+ *
+ * Threads: pure.
+ */
+
+typedef enum sp_policy_kind { SP_POLICY_LATEST, SP_POLICY_ALL, SP_POLICY_SPECIFIC } sp_policy_kind;
+
+typedef struct sp_version_policy {
+	sp_policy_kind kind;
+	int64_t latest;          /* how many, at least 1 */
+	const int64_t *specific; /* [specific_count] */
+	size_t specific_count;
+} sp_version_policy;
+
+typedef struct sp_configured_label {
+	const char *label;
+	int64_t version; /* -1: whichever is served */
+} sp_configured_label;
+
+/* A share of the requests that name no version. */
+typedef struct sp_configured_share {
+	const char *label; /* NULL: `version` */
+	int64_t version;
+	double percent;
+} sp_configured_share;
+
+/* How requests are spread over versions. */
+typedef struct sp_configured_traffic {
+	sp_configured_share shares[8];
+	size_t share_count; /* what they leave goes to the newest version */
+	const char *header; /* requests with equal values go to the same version; NULL: none */
+	sp_configured_share shadow; /* percent 0: none */
+	double tolerance;           /* of the comparison, relative */
+} sp_configured_traffic;
+
+typedef struct sp_model_config {
+	const char *name;
+	const char *base_path;        /* NULL: the processor's configuration says where */
+	const char *processor_config; /* JSON; NULL: made from the rest */
+	const char *platform;         /* "": not given */
+	sp_version_policy policy;
+	const sp_configured_label *labels; /* [label_count] */
+	size_t label_count;
+	sp_configured_traffic traffic;
+	const char *signature_name;   /* NULL: not given */
+	const char *saved_model_tags; /* NULL: not given */
+	int64_t session_num;          /* 0: not given */
+} sp_model_config;
+
+typedef struct sp_model_configs {
+	sp_arena *arena; /* of all of it */
+	sp_model_config *items;
+	size_t count;
+} sp_model_configs;
+
+/*
+ * Reads either form; JSON is recognised by its first characters.  A NUL follows `text`.
+ *
+ * Errors: SP_INVALID "Error parsing text-format tensorflow.serving.ModelServerConfig: ..." or
+ * "Error parsing the JSON configuration of models: ...", with the place; SP_INVALID for models that
+ *         contradict each other; SP_NOT_FOUND or SP_IO for a file that it names; SP_NO_MEMORY.
+ */
+SP_MUST_CHECK sp_status sp_model_configs_parse(sp_model_configs **out, sp_bytes text,
+					       sp_error *err);
+
+/* Reads a file of that kind; *text is what is in it, for sp_free(). */
+SP_MUST_CHECK sp_status sp_model_configs_read(sp_model_configs **out, char **text, const char *path,
+					      sp_error *err);
+
+/* Reads the file of a processor's configuration into the arena. */
+SP_MUST_CHECK sp_status sp_model_config_read_processor(const char **out, const char *path,
+						       sp_arena *arena, sp_error *err);
+
+/* `count` models whose members are zero, for a caller that fills them in; NULL: no memory. */
+sp_model_configs *sp_model_configs_create(size_t count);
+
+/*
+ * Gives shares to models that have none of their own, and a shadow likewise, by flags:
+ * "LABEL=PERCENT", several with commas; a model is meant if it has the label.  NULL: not given.
+ */
+SP_MUST_CHECK sp_status sp_model_configs_add_traffic(sp_model_configs *configs, const char *split,
+						     const char *header, const char *shadow,
+						     sp_error *err);
+
+/* What the models must be like together and alone, however they were made. */
+SP_MUST_CHECK sp_status sp_model_configs_check(const sp_model_configs *configs, sp_error *err);
+
+/* NULL is fine. */
+void sp_model_configs_destroy(sp_model_configs *configs);
+
+#endif

@@ -1,0 +1,21 @@
+#ifndef SP_API_HOST_PREDICT_JSON_ELEMENT_H
+#define SP_API_HOST_PREDICT_JSON_ELEMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "api/serving_processor.h"
+#include "base/buffer.h"
+
+/* Elements of typed tensors as JSON values.  Threads: pure but for the buffer. */
+
+/* Whether JSON has values of the type: numbers but for complex ones, bools and strings. */
+bool sp_json_can_write(int dtype);
+
+/*
+ * Appends element i.  A half or bfloat16 is written as a float; in a string, bytes that are not
+ * UTF-8 become U+FFFD.
+ */
+void sp_json_write_element(sp_buffer *out, const serving_processor_tensor *tensor, size_t i);
+
+#endif

@@ -1,0 +1,154 @@
+#include "storage/cache/cache_set.h"
+
+bool sp_cache_set_begin_write(sp_cache_set *set)
+{
+	uint32_t even = atomic_load_explicit(&set->sequence, memory_order_relaxed);
+
+	return even % 2 == 0 &&
+	       atomic_compare_exchange_strong_explicit(&set->sequence, &even, even + 1,
+						       memory_order_acq_rel, memory_order_relaxed);
+}
+
+void sp_cache_set_end_write(sp_cache_set *set)
+{
+	uint32_t odd = atomic_load_explicit(&set->sequence, memory_order_relaxed);
+
+	atomic_store_explicit(&set->sequence, odd + 1, memory_order_release);
+}
+
+void sp_cache_set_put(sp_cache_set *set, unsigned way, unsigned tag, bool absent)
+{
+	unsigned bits = atomic_load_explicit(&set->absent, memory_order_relaxed);
+	unsigned shift = way % 8 * 8;
+	uint64_t tags = atomic_load_explicit(&set->tags[way / 8], memory_order_relaxed);
+
+	bits = (bits & ~(1u << way)) | (unsigned)absent << way;
+	atomic_store_explicit(&set->absent, (uint16_t)bits, memory_order_release);
+	tags = (tags & ~((uint64_t)0xff << shift)) | (uint64_t)tag << shift;
+	atomic_store_explicit(&set->tags[way / 8], tags, memory_order_release);
+}
+
+/* ---- worth ---- */
+
+static unsigned ghost_worth(const sp_cache_set *set, unsigned ghost)
+{
+	return atomic_load_explicit(&set->ghost_worth[ghost], memory_order_relaxed);
+}
+
+static void put_ghost_worth(sp_cache_set *set, unsigned ghost, unsigned worth)
+{
+	atomic_store_explicit(&set->ghost_worth[ghost], (uint8_t)worth, memory_order_relaxed);
+}
+
+/* Sets the time and returns how many epochs or ticks have passed; 0 for all but one thread. */
+static unsigned move_time(sp_cache_set *set, uint32_t now)
+{
+	uint16_t old = atomic_load_explicit(&set->time, memory_order_relaxed);
+	uint16_t passed = (uint16_t)(now - old);
+
+	/* A late thread must not set the time back. */
+	if (passed == 0 || passed > UINT16_MAX / 2 ||
+	    !atomic_compare_exchange_strong_explicit(&set->time, &old, (uint16_t)now,
+						     memory_order_relaxed, memory_order_relaxed))
+		return 0;
+	return passed;
+}
+
+void sp_cache_set_halve(sp_cache_set *set, uint32_t now)
+{
+	unsigned passed = move_time(set, now);
+
+	if (passed == 0)
+		return;
+	if (passed > 8)
+		passed = 8;
+	for (unsigned way = 0; way < SP_CACHE_SET_WAYS; way++)
+		sp_cache_set_put_worth(set, way, sp_cache_set_worth(set, way) >> passed);
+	for (unsigned ghost = 0; ghost < SP_CACHE_SET_GHOSTS; ghost++)
+		put_ghost_worth(set, ghost, ghost_worth(set, ghost) >> passed);
+}
+
+void sp_cache_set_tick(sp_cache_set *set, uint32_t now)
+{
+	unsigned passed = move_time(set, now);
+
+	if (passed == 0)
+		return;
+	for (unsigned way = 0; way < SP_CACHE_SET_WAYS; way++) {
+		unsigned worth = sp_cache_set_worth(set, way);
+
+		sp_cache_set_put_worth(set, way, worth > passed ? worth - passed : 0);
+	}
+}
+
+unsigned sp_cache_set_cheapest(const sp_cache_set *set)
+{
+	unsigned best = 0;
+
+	for (unsigned way = 0; way < SP_CACHE_SET_WAYS; way++) {
+		if (sp_cache_set_tag(set, way) == 0)
+			return way;
+		if (sp_cache_set_worth(set, way) < sp_cache_set_worth(set, best))
+			best = way;
+	}
+	return best;
+}
+
+/* Sixteen bits of the hash that choose neither the set nor the tag. */
+static uint16_t mark_of(uint64_t hash)
+{
+	uint16_t mark = (uint16_t)(hash >> 16);
+
+	return mark != 0 ? mark : 1;
+}
+
+void sp_cache_set_put_ghost(sp_cache_set *set, unsigned ghost, uint64_t hash, unsigned worth)
+{
+	atomic_store_explicit(&set->ghosts[ghost], worth != 0 ? mark_of(hash) : 0,
+			      memory_order_relaxed);
+	put_ghost_worth(set, ghost, worth);
+}
+
+unsigned sp_cache_set_miss(sp_cache_set *set, uint64_t hash, unsigned *ghost)
+{
+	unsigned least = 0, worth = 1;
+
+	for (*ghost = 0; *ghost < SP_CACHE_SET_GHOSTS; ++*ghost) {
+		if (atomic_load_explicit(&set->ghosts[*ghost], memory_order_relaxed) ==
+		    mark_of(hash)) {
+			worth = ghost_worth(set, *ghost);
+			put_ghost_worth(set, *ghost,
+					worth < SP_CACHE_SET_MOST ? ++worth : SP_CACHE_SET_MOST);
+			return worth;
+		}
+		if (ghost_worth(set, *ghost) < ghost_worth(set, least))
+			least = *ghost;
+	}
+	*ghost = least;
+	sp_cache_set_put_ghost(set, least, hash, worth);
+	return worth;
+}
+
+unsigned sp_cache_set_middle(const sp_cache_set *set, unsigned older)
+{
+	unsigned worths[SP_CACHE_SET_WAYS], used = 0, empty, rank = 0;
+
+	for (unsigned way = 0; way < SP_CACHE_SET_WAYS; way++) {
+		unsigned at = used, worth = sp_cache_set_worth(set, way);
+
+		if (sp_cache_set_tag(set, way) == 0)
+			continue;
+		for (; at > 0 && worths[at - 1] > worth; at--)
+			worths[at] = worths[at - 1];
+		worths[at] = worth;
+		used++;
+	}
+	if (used == 0)
+		return SP_CACHE_SET_MOST;
+	empty = SP_CACHE_SET_WAYS - used;
+	if (empty < older)
+		rank = older - 1 - empty;
+	if (rank >= used)
+		rank = used - 1;
+	return worths[rank] > 0 ? worths[rank] - 1 : 0;
+}

@@ -1,0 +1,153 @@
+#include "tests/support/cmocka.h"
+
+#include <string.h>
+
+#include "api/host/model/model_config.h"
+
+static sp_error err;
+
+static sp_model_configs *parse(const char *text)
+{
+	sp_model_configs *configs;
+
+	assert_ok(sp_model_configs_parse(&configs, sp_bytes_of(text), &err), &err);
+	return configs;
+}
+
+static void tensorflow_servings_form(void **state)
+{
+	sp_model_configs *configs = parse(
+		"model_config_list {\n"
+		"  config { name: 'a' base_path: '/m/a' model_platform: 'tensorflow'\n"
+		"    model_version_policy { specific { versions: 3 versions: [1, 2] } }\n"
+		"    version_labels { key: 'stable' value: 1 }\n"
+		"    version_labels { key: 'canary' value: 2 }\n"
+		"    logging_config { sampling_config { sampling_rate: 0.1 } } }\n"
+		"  config: { name: 'b', base_path: '/m/b',\n"
+		"    model_version_policy: { latest: { num_versions: 2 } } }\n"
+		"  config { name: 'c' base_path: 's' model_version_policy { all {} } }\n"
+		"  config { name: 'd' base_path: 's' model_type: TENSORFLOW }\n"
+		"}\n");
+	const sp_model_config *c = configs->items;
+
+	(void)state;
+	assert_int_equal(configs->count, 4);
+	assert_string_equal(c->name, "a");
+	assert_string_equal(c->base_path, "/m/a");
+	assert_int_equal(c->policy.kind, SP_POLICY_SPECIFIC);
+	assert_int_equal(c->policy.specific_count, 3);
+	assert_int_equal(c->policy.specific[2], 2);
+	assert_int_equal(c->label_count, 2);
+	assert_string_equal(c->labels[1].label, "canary");
+	assert_int_equal(c->labels[1].version, 2);
+	assert_int_equal(c[1].policy.kind, SP_POLICY_LATEST);
+	assert_int_equal(c[1].policy.latest, 2);
+	assert_int_equal(c[2].policy.kind, SP_POLICY_ALL);
+	assert_int_equal(c[3].policy.kind, SP_POLICY_LATEST);
+	assert_int_equal(c[3].policy.latest, 1);
+	sp_model_configs_destroy(configs);
+	configs = parse("");
+	assert_int_equal(configs->count, 0);
+	sp_model_configs_destroy(configs);
+}
+
+static void the_form_in_json(void **state)
+{
+	sp_model_configs *configs = parse(
+		" { \"models\": [{\"name\": \"a\", \"base_path\": \"/m/a\","
+		"\"version_policy\": {\"specific\": [1, 2]},"
+		"\"version_labels\": {\"canary\": 2, \"stable\": \"newest\"},"
+		"\"split\": {\"shares\": [{\"label\": \"canary\", \"percent\": 5}],"
+		" \"sticky_header\": \"x-user\"},"
+		"\"shadow\": {\"version\": 2, \"percent\": 10, \"tolerance\": 0.01},"
+		"\"session_num\": 3},"
+		"{\"name\": \"b\", \"processor_config\": {\"checkpoint_dir\": \"/c\"}},"
+		"{\"name\": \"c\", \"base_path\": \"/c\", \"version_policy\": \"all\"}]}");
+	const sp_model_config *c = configs->items;
+
+	(void)state;
+	assert_int_equal(configs->count, 3);
+	assert_int_equal(c->policy.kind, SP_POLICY_SPECIFIC);
+	assert_int_equal(c->labels[1].version, -1);
+	assert_int_equal(c->traffic.share_count, 1);
+	assert_string_equal(c->traffic.shares[0].label, "canary");
+	assert_true(c->traffic.shares[0].percent == 5);
+	assert_string_equal(c->traffic.header, "x-user");
+	assert_int_equal(c->traffic.shadow.version, 2);
+	assert_true(c->traffic.tolerance == 0.01);
+	assert_int_equal(c->session_num, 3);
+	assert_string_equal(c[1].processor_config, "{\"checkpoint_dir\": \"/c\"}");
+	assert_null(c[1].base_path);
+	assert_int_equal(c[2].policy.kind, SP_POLICY_ALL);
+	sp_model_configs_destroy(configs);
+}
+
+#define LIST(models) "model_config_list {" models "}"
+#define PARSING      "Error parsing text-format tensorflow.serving.ModelServerConfig: "
+#define PARSING_JSON "Error parsing the JSON configuration of models: "
+
+static void what_is_refused(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+		{"what is this", PARSING "1:6: expected a colon"},
+		{LIST("confg {}"),
+		 PARSING "1:26: Message type \"tensorflow.serving.ModelConfigList\" has no field "
+			 "named \"confg\""},
+		{LIST("config { nme: 'a' }"), "ModelConfig\" has no field named \"nme\""},
+		{LIST("config { name: 'a' base_path: '/' model_version_policy { latest {} all {} "
+		      "}}"),
+		 "one policy only"},
+		{LIST("config { name: 'a' base_path: '/' model_version_policy { specific {} } }"),
+		 "there are no versions"},
+		{LIST("config { name: 'a' base_path: '/' version_labels { key: 'x' value: -1 } }"),
+		 "a version is not negative"},
+		{LIST("config { base_path: '/' }"), "a model has no name"},
+		{LIST("config { name: 'a' }"), "model a has no base_path"},
+		{LIST("config { name: 'a' base_path: '/' model_platform: 'caffe' }"),
+		 "unsupported model_platform \"caffe\""},
+		{LIST("config { name: 'a' base_path: '/' } config { name: 'a' base_path: '/b' }"),
+		 "Illegal to list model a multiple times"},
+		{"custom_model_config {}", "only model_config_list is supported"},
+		{"{\"models\": [{\"name\": \"a\", \"x\": 1}]}", PARSING_JSON "1:32: Message type"},
+		{"{\"models\": [{\"name\": \"a\"", PARSING_JSON "JSON Parse error"},
+		{"{\"models\": [{\"name\": \"a\", \"base_path\": \"/\", \"version_policy\": "
+		 "\"x\"}]}",
+		 "expected \"all\" or \"latest\""},
+		{"{\"models\": [{\"name\": \"a\", \"base_path\": \"/\", \"processor_config\": "
+		 "{}}]}",
+		 "exclude each other"},
+		{"{\"models\": [{\"name\": \"a\", \"base_path\": \"/\", \"split\": {\"shares\": ["
+		 "{\"version\": 1, \"percent\": 60}, {\"version\": 2, \"percent\": 60}]}}]}",
+		 "more than 100 %"},
+		{"{\"models\": [{\"name\": \"a\", \"base_path\": \"/\", \"split\": {\"shares\": ["
+		 "{\"percent\": 60}]}}]}",
+		 "either a label or a version"},
+		{"{\"models\": [{\"name\": \"a\", \"processor_config\": \"/no/such/file\"}]}",
+		 "/no/such/file"},
+	};
+	sp_model_configs *configs;
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_not_equal(
+			sp_model_configs_parse(&configs, sp_bytes_of(cases[i].text), &err), SP_OK);
+		if (strstr(err.text, cases[i].want) == NULL)
+			fail_msg("%s: %s", cases[i].text, err.text);
+	}
+	assert_int_equal(sp_model_configs_read(&configs, &text, "/no/such/file", &err),
+			 SP_NOT_FOUND);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tensorflow_servings_form),
+		cmocka_unit_test(the_form_in_json),
+		cmocka_unit_test(what_is_refused),
+	};
+
+	return cmocka_run_group_tests_name("model_config", tests, NULL, NULL);
+}
