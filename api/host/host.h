@@ -5,10 +5,11 @@
 #include <stdint.h>
 
 #include "api/host/flags.h"
-#include "api/host/http/http_server.h"
+#include "api/host/http/http_servers.h"
 #include "api/host/request_log.h"
 #include "api/host/routes/serving.h"
 #include "api/host/upkeep.h"
+#include "base/arena.h"
 #include "base/status.h"
 
 /*
@@ -20,8 +21,12 @@
 typedef struct sp_host {
 	sp_serving serving;
 	struct sp_workers *workers; /* workers.h */
+	struct sp_shadow *shadow;   /* infer/shadow.h */
 	sp_request_log request_log;
 	sp_upkeep upkeep;
+	sp_arena *arena;                             /* of configuration files */
+	sp_http_address addresses[SP_MAX_ADDRESSES]; /* [address_count] */
+	size_t address_count;
 } sp_host;
 
 /*

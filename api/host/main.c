@@ -160,15 +160,17 @@ static sp_status write_port(const char *path, uint16_t port, sp_error *err)
 /* Logs that the model is served and writes --port_file. */
 static sp_status say_listening(const sp_host *host, sp_error *err)
 {
-	const char *address = host->serving.flags->rest_api_host;
-	bool v6 = strchr(address, ':') != NULL;
-
 	if (host->serving.flags->port_file != NULL)
 		SP_TRY(write_port(host->serving.flags->port_file,
-				  sp_http_server_port(host->serving.server), err));
+				  sp_http_servers_port(host->serving.servers, 0), err));
 
-	sp_log(SP_LOG_INFO, "listening on http://%s%s%s:%u", v6 ? "[" : "", address, v6 ? "]" : "",
-	       (unsigned)sp_http_server_port(host->serving.server));
+	for (size_t i = 0; i < host->address_count; i++) {
+		const char *address = host->addresses[i].host;
+		bool v6 = strchr(address, ':') != NULL;
+
+		sp_log(SP_LOG_INFO, "listening on http://%s%s%s:%u", v6 ? "[" : "", address,
+		       v6 ? "]" : "", (unsigned)sp_http_servers_port(host->serving.servers, i));
+	}
 	return SP_OK;
 }
 
@@ -247,7 +249,7 @@ static int serve(sp_host *host, signals *s)
 	int received;
 
 	sp_log(SP_LOG_INFO, "loading; probes are answered on port %u",
-	       (unsigned)sp_http_server_port(host->serving.server));
+	       (unsigned)sp_http_servers_port(host->serving.servers, 0));
 	wait_loaded_or_exit(host, s, &l);
 	if (l.status == SP_OK)
 		l.status = say_listening(host, &l.error);

@@ -300,6 +300,107 @@ static void a_file_is_looked_at_again(void **state)
 	await("/v1/models/a", "\"state\":\"END\"");
 }
 
+/* -------------------------------------------------------------------- traffic */
+
+static double metric(const char *sample)
+{
+	const char *page = call("GET", "/monitoring/prometheus/metrics", NULL)->body;
+	const char *at = strstr(page, sample);
+
+	if (at == NULL)
+		fail_msg("no %s in %s", sample, page);
+	return atof(at + strlen(sample));
+}
+
+#define SHADOW "serving_processor_shadow_requests_total{model_name=\"a\",result=\""
+
+/* Version 1 answers 30, version 2, the canary, 60. */
+static void a_share_goes_to_the_canary(void **state)
+{
+	int canary = 0;
+
+	(void)state;
+	write_version("a", 1, 1, 10);
+	write_version("a", 2, 1, 20);
+	write_config("{\"models\": [{\"name\": \"a\", \"base_path\": \"@/a\","
+		     "\"version_policy\": \"all\", \"version_labels\": {\"canary\": 2},"
+		     "\"split\": {\"shares\": [{\"label\": \"canary\", \"percent\": 30}]},"
+		     "\"shadow\": {\"version\": 2, \"percent\": 100}}]}");
+	assert_true(start("--traffic_sticky_header=x-user"));
+	for (int i = 0; i < 300; i++) {
+		const sp_http_reply *reply = call("POST", "/v1/models/a:predict",
+						  "{\"instances\":[3]}");
+
+		assert_int_equal(reply->status, 200);
+		canary += strstr(reply->body, "[60.0]") != NULL;
+	}
+	assert_in_range(canary, 40, 140);
+	assert_int_equal((int)metric("serving_processor_requests_by_version_total{model_name=\"a\","
+				     "version=\"2\"} "),
+			 canary);
+	/* Each of the others was computed by the canary as well, or dropped. */
+	for (int i = 0; i < 2000; i++) {
+		if ((int)metric(SHADOW "different\"} ") + (int)metric(SHADOW "dropped\"} ") ==
+		    300 - canary)
+			break;
+		usleep(5000);
+	}
+	assert_true(metric(SHADOW "different\"} ") > 0);
+	assert_int_equal((int)metric(SHADOW "different\"} ") + (int)metric(SHADOW "dropped\"} "),
+			 300 - canary);
+	assert_int_equal((int)metric(SHADOW "alike\"} "), 0);
+}
+
+static bool is_canary(int user)
+{
+	static const char body[] = "{\"instances\":[3]}";
+	sp_http_client client;
+	sp_http_reply *reply = malloc(sizeof(*reply));
+	char text[300];
+	bool canary;
+
+	assert_true(sp_http_client_open(&client, host.port));
+	snprintf(text, sizeof(text),
+		 "POST /v1/models/a:predict HTTP/1.1\r\nHost: x\r\nX-User: user-%d\r\n"
+		 "Content-Length: %zu\r\n\r\n%s",
+		 user, strlen(body), body);
+	assert_true(sp_http_client_send_text(&client, text));
+	sp_http_client_receive(&client, reply);
+	assert_int_equal(reply->status, 200);
+	canary = strstr(reply->body, "[60.0]") != NULL;
+	sp_http_client_close(&client);
+	free(reply);
+	return canary;
+}
+
+static void a_user_stays_where_he_is(void **state)
+{
+	int canary = 0;
+
+	(void)state;
+	write_version("a", 1, 1, 10);
+	write_version("a", 2, 1, 20);
+	write_config("model_config_list { config { name: 'a' base_path: '@/a'\n"
+		     "  model_version_policy { all {} }\n"
+		     "  version_labels { key: 'canary' value: 2 } } }");
+	assert_true(start("--traffic_split=canary=30"));
+	sp_host_process_signal(&host, SIGTERM);
+	assert_int_equal(sp_host_process_wait(&host), 0);
+	write_config("{\"models\": [{\"name\": \"a\", \"base_path\": \"@/a\","
+		     "\"version_policy\": \"all\","
+		     "\"split\": {\"shares\": [{\"version\": 2, \"percent\": 30}],"
+		     " \"sticky_header\": \"x-user\"}}]}");
+	assert_true(start(NULL));
+	for (int user = 0; user < 100; user++) {
+		bool first = is_canary(user);
+
+		canary += first;
+		for (int i = 0; i < 3; i++)
+			assert_int_equal(is_canary(user), first);
+	}
+	assert_in_range(canary, 10, 50);
+}
+
 /* --------------------------------------------------------------------- memory */
 
 static double resident(void)
@@ -362,6 +463,8 @@ int main(void)
 		CASE(a_wrong_file_ends_it_at_the_start),
 		CASE(a_signal_reads_the_file_again),
 		CASE(a_file_is_looked_at_again),
+		CASE(a_share_goes_to_the_canary),
+		CASE(a_user_stays_where_he_is),
 		CASE(memory_goes_back),
 	};
 

@@ -1,5 +1,6 @@
 #include "api/host/infer/infer_run.h"
 
+#include "api/host/infer/shadow.h"
 #include "base/clock.h"
 
 static sp_status check_limits(const sp_infer_limits *limits, int64_t now, sp_error *err)
@@ -32,6 +33,8 @@ sp_status sp_infer_run(const sp_servable *servable, const sp_infer_request *requ
 	}
 	ended = sp_clock_now_ns();
 	sp_histogram_add(&servable->model->counters.runtime, ended - began);
+	atomic_fetch_add_explicit(&servable->served->runs, 1, memory_order_relaxed);
+	sp_shadow_offer(servable, request, *result);
 	status = check_limits(limits, ended, err);
 	if (status != SP_OK) {
 		serving_processor_result_free(*result);

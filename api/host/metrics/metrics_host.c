@@ -64,6 +64,35 @@ static void write_in_flight(sp_buffer *out, const sp_model_state *model)
 		      begun > ended ? (double)(begun - ended) : 0);
 }
 
+static void write_version_requests(sp_buffer *out, const sp_model_state *model)
+{
+	for (size_t i = 0; i < model->version_count; i++) {
+		char version[24];
+
+		snprintf(version, sizeof(version), "%" PRId64, model->versions[i]);
+		sp_metric_add(out, SP_METRIC_VERSION_REQUESTS,
+			      LABELS(label_of(model), text_label("version", version)),
+			      (double)model->runs[i]);
+	}
+}
+
+static void write_shadow(sp_buffer *out, const sp_model_state *model)
+{
+	const sp_model_counters *c = model->counters;
+	const struct {
+		const char *result;
+		const sp_counter *counter;
+	} results[] = {{"alike", &c->shadow_alike},
+		       {"different", &c->shadow_different},
+		       {"failed", &c->shadow_failed},
+		       {"dropped", &c->shadow_dropped}};
+
+	for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++)
+		sp_metric_add(out, SP_METRIC_SHADOW,
+			      LABELS(label_of(model), text_label("result", results[i].result)),
+			      (double)sp_counter_get(results[i].counter));
+}
+
 static void write_ready(sp_buffer *out, const sp_model_state *model)
 {
 	sp_metric_add(out, SP_METRIC_READY, LABELS(label_of(model)), model->ready);
@@ -157,6 +186,8 @@ void sp_metrics_write_host(sp_buffer *out, const sp_host_state *host)
 	write_each(out, host, SP_METRIC_REQUEST_LATENCY, write_request_times);
 	write_each(out, host, SP_METRIC_RUNTIME_LATENCY, write_run_times);
 	write_each(out, host, SP_METRIC_IN_FLIGHT, write_in_flight);
+	write_each(out, host, SP_METRIC_VERSION_REQUESTS, write_version_requests);
+	write_each(out, host, SP_METRIC_SHADOW, write_shadow);
 	write_one(out, SP_METRIC_THREADS, (double)host->worker_count);
 	write_http(out, host);
 	write_limits(out, host);

@@ -1,6 +1,6 @@
 #include "api/host/model/model_config.h"
 
-#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/host/model/config_text.h"
@@ -354,7 +354,6 @@ static sp_status read_shadow(void *out, const sp_config_field *field, sp_arena *
 		END};
 	sp_configured_traffic *traffic = out;
 
-	traffic->shadow.version = -1;
 	SP_TRY(sp_config_read_message(out, field, "shadow", members, arena, err));
 	if (traffic->tolerance < 0)
 		return sp_config_fail(field, "the tolerance is negative", err);
@@ -382,7 +381,6 @@ static sp_status read_json_model(void *out, const sp_config_field *field, sp_are
 
 	if (config == NULL)
 		return err != NULL ? err->status : SP_NO_MEMORY;
-	config->traffic.tolerance = 1e-4;
 	return sp_config_read_message(config, field, "model", members, arena, err);
 }
 
@@ -451,6 +449,72 @@ sp_status sp_model_configs_check(const sp_model_configs *configs, sp_error *err)
 						    "Illegal to list model %s multiple times in "
 						    "config list",
 						    configs->items[i].name);
+	}
+	return SP_OK;
+}
+
+/* --------------------------------------------------------------- traffic by flags */
+
+/* The next "LABEL=PERCENT" of a list; its label is in the arena. */
+static sp_status next_share(sp_configured_share *out, const char **list, sp_arena *arena,
+			    sp_error *err)
+{
+	size_t size = strcspn(*list, ","), label = strcspn(*list, "=,");
+	char *end = NULL;
+
+	*out = (sp_configured_share){.version = -1};
+	if (label < size)
+		out->percent = strtod(*list + label + 1, &end);
+	if (label == 0 || end != *list + size || !(out->percent >= 0 && out->percent <= 100))
+		return sp_error_set(err, SP_INVALID,
+				    "\"%.*s\" is not LABEL=PERCENT with a number from 0 to 100",
+				    (int)(size < 200 ? size : 200), *list);
+	out->label = sp_arena_text(arena, (sp_bytes){*list, label});
+	*list += size + ((*list)[size] == ',');
+	return out->label != NULL ? SP_OK : sp_no_memory(err, "a label");
+}
+
+static bool has_label(const sp_model_config *config, const char *label)
+{
+	for (size_t i = 0; i < config->label_count; i++)
+		if (strcmp(config->labels[i].label, label) == 0)
+			return true;
+	return false;
+}
+
+static sp_status add_traffic(sp_model_config *config, const char *split, const char *shadow,
+			     sp_arena *arena, sp_error *err)
+{
+	sp_configured_traffic *traffic = &config->traffic;
+	sp_configured_share share;
+
+	while (split != NULL && *split != '\0') {
+		SP_TRY(next_share(&share, &split, arena, err));
+		if (!has_label(config, share.label))
+			continue;
+		if (traffic->share_count == sizeof(traffic->shares) / sizeof(traffic->shares[0]))
+			return sp_error_set(err, SP_INVALID, "there are too many shares");
+		traffic->shares[traffic->share_count++] = share;
+	}
+	while (shadow != NULL && *shadow != '\0') {
+		SP_TRY(next_share(&share, &shadow, arena, err));
+		if (has_label(config, share.label))
+			traffic->shadow = share;
+	}
+	return SP_OK;
+}
+
+sp_status sp_model_configs_add_traffic(sp_model_configs *configs, const char *split,
+				       const char *header, const char *shadow, sp_error *err)
+{
+	for (size_t i = 0; i < configs->count; i++) {
+		sp_model_config *config = &configs->items[i];
+		bool own_shadow = config->traffic.shadow.percent > 0;
+
+		if (header != NULL && config->traffic.header == NULL)
+			config->traffic.header = sp_arena_text(configs->arena, sp_bytes_of(header));
+		SP_TRY(add_traffic(config, config->traffic.share_count == 0 ? split : NULL,
+				   own_shadow ? NULL : shadow, configs->arena, err));
 	}
 	return SP_OK;
 }

@@ -94,6 +94,14 @@ SP_MUST_CHECK sp_status sp_model_config_read_processor(const char **out, const c
 /* `count` models whose members are zero, for a caller that fills them in; NULL: no memory. */
 sp_model_configs *sp_model_configs_create(size_t count);
 
+/*
+ * Gives shares to models that have none of their own, and a shadow likewise, by flags:
+ * "LABEL=PERCENT", several with commas; a model is meant if it has the label.  NULL: not given.
+ */
+SP_MUST_CHECK sp_status sp_model_configs_add_traffic(sp_model_configs *configs, const char *split,
+						     const char *header, const char *shadow,
+						     sp_error *err);
+
 /* What the models must be like together and alone, however they were made. */
 SP_MUST_CHECK sp_status sp_model_configs_check(const sp_model_configs *configs, sp_error *err);
 

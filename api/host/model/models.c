@@ -58,19 +58,68 @@ static sp_status resolve(const sp_table_entry *entry, sp_model_selector *selecto
 	return SP_OK;
 }
 
+static bool hold_any(const sp_table_entry *entry, int64_t version, sp_servable *out)
+{
+	for (size_t i = 0; i < entry->served_count; i++)
+		if (hold(entry->served[i], version, out))
+			return true;
+	return false;
+}
+
+static uint32_t point_of(const sp_table_entry *entry, const sp_model_selector *selector)
+{
+	const char *header = entry->traffic.header;
+	sp_bytes key = {NULL, 0};
+
+	if (header != NULL && selector->header != NULL)
+		key = selector->header(selector->context, header);
+	return key.size != 0 ? sp_traffic_point(entry->model->name, key) : sp_traffic_random();
+}
+
+/* The version whose share the request falls into; of what has no share, the newest. */
+static bool hold_by_share(const sp_table_entry *entry, const sp_model_selector *selector,
+			  sp_servable *out)
+{
+	const sp_traffic *traffic = &entry->traffic;
+	int64_t version = sp_traffic_choose(traffic, point_of(entry, selector));
+
+	if (version >= 0 && hold_any(entry, version, out))
+		return true;
+	for (size_t i = 0; i < entry->served_count; i++)
+		if (!sp_traffic_has(traffic, entry->served[i]->version) &&
+		    hold(entry->served[i], SP_ANY_VERSION, out))
+			return true;
+	return false;
+}
+
+static void choose_shadow(const sp_table_entry *entry, sp_servable *out)
+{
+	const sp_traffic *traffic = &entry->traffic;
+
+	if (traffic->shadow_below == 0 || out->version == traffic->shadow_version ||
+	    sp_traffic_random() >= traffic->shadow_below)
+		return;
+	out->shadow_version = traffic->shadow_version;
+	out->shadow_tolerance = traffic->tolerance;
+}
+
 static sp_status select_version(const sp_table_entry *entry, const sp_model_selector *asked,
 				sp_servable *out, sp_error *err)
 {
 	sp_model_selector selector = *asked;
+	int64_t version = SP_ANY_VERSION;
 
 	if (entry == NULL)
 		return fail_not_found(&selector, SP_NOT_FOUND, err);
 	SP_TRY(resolve(entry, &selector, err));
 	out->model = entry->model; /* also where it has no version */
-	for (size_t i = 0; i < entry->served_count; i++)
-		if (hold(entry->served[i],
-			 selector.has_version ? selector.version : (int64_t)SP_ANY_VERSION, out))
-			return SP_OK;
+	if (selector.has_version)
+		version = selector.version;
+	else if (selector.label.size == 0 && entry->traffic.share_count != 0 &&
+		 hold_by_share(entry, &selector, out))
+		return SP_OK;
+	if (hold_any(entry, version, out))
+		return SP_OK;
 	return fail_not_found(&selector,
 			      entry->loading && entry->served_count == 0 ? SP_BUSY : SP_NOT_FOUND,
 			      err);
@@ -81,10 +130,16 @@ sp_status sp_models_acquire(sp_models *models, const sp_model_selector *selector
 {
 	size_t seat;
 	const sp_model_table *table = sp_table_enter(models->readers, &seat);
+	const sp_table_entry *entry;
 	sp_status status;
 
-	*out = (sp_servable){0};
-	status = select_version(sp_model_table_find(table, selector->name), selector, out, err);
+	*out = (sp_servable){.shadow_version = -1};
+	entry = sp_model_table_find(table, selector->name);
+	status = select_version(entry, selector, out, err);
+	if (status == SP_OK && models->shadow != NULL) {
+		choose_shadow(entry, out);
+		out->shadow = models->shadow;
+	}
 	sp_table_leave(models->readers, seat);
 	return status;
 }
@@ -141,20 +196,45 @@ bool sp_models_are_ready(sp_models *models)
 	return ready;
 }
 
+/* The versions that do not change, and how often each was asked. */
+static bool summarize(sp_model_summary *out, const sp_table_entry *entry, sp_arena *arena)
+{
+	int64_t *versions = sp_arena_array(arena, entry->served_count, sizeof(*versions));
+	uint64_t *runs = sp_arena_array(arena, entry->served_count, sizeof(*runs));
+
+	*out = (sp_model_summary){entry->model, entry->served_count != 0, versions, runs, 0};
+	if (versions == NULL || runs == NULL)
+		return false;
+	for (size_t i = 0; i < entry->served_count; i++) {
+		const sp_served_model *served = entry->served[i];
+
+		if (sp_served_model_follows(served))
+			continue;
+		versions[out->version_count] = served->version;
+		runs[out->version_count++] = atomic_load(&served->runs);
+	}
+	return true;
+}
+
 sp_status sp_models_list(sp_models *models, const sp_model_summary **out, size_t *count,
 			 sp_arena *arena, sp_error *err)
 {
 	size_t seat;
 	const sp_model_table *table = sp_table_enter(models->readers, &seat);
 	sp_model_summary *list = sp_arena_array(arena, table->count, sizeof(*list));
+	bool fits = list != NULL;
 
 	*count = table->count;
-	for (size_t i = 0; list != NULL && i < table->count; i++)
-		list[i] = (sp_model_summary){table->entries[i].model,
-					     table->entries[i].served_count != 0};
+	for (size_t i = 0; fits && i < table->count; i++)
+		fits = summarize(&list[i], &table->entries[i], arena);
 	sp_table_leave(models->readers, seat);
 	*out = list;
-	return list != NULL ? SP_OK : sp_no_memory(err, "the list of models");
+	return fits ? SP_OK : sp_no_memory(err, "the list of models");
+}
+
+void sp_models_set_shadow(sp_models *models, struct sp_shadow *shadow)
+{
+	models->shadow = shadow;
 }
 
 /* ------------------------------------------------------------------- statuses */
@@ -368,6 +448,37 @@ static bool fill_labels(sp_table_entry *entry, const sp_managed_model *model, sp
 	return true;
 }
 
+/* The version of a share; -1 if its label is of none in particular, or not there. */
+static int64_t version_of_share(const sp_managed_model *model, const sp_configured_share *share)
+{
+	int64_t version = -1;
+
+	if (share->label == NULL)
+		return share->version;
+	return find_label(model, sp_bytes_of(share->label), &version) ? version : -1;
+}
+
+static bool fill_traffic(sp_table_entry *entry, const sp_managed_model *model, sp_arena *arena)
+{
+	const sp_configured_traffic *configured = &model->config->traffic;
+	sp_traffic *traffic = &entry->traffic;
+
+	for (size_t i = 0; i < configured->share_count; i++) {
+		int64_t version = version_of_share(model, &configured->shares[i]);
+
+		if (version >= 0)
+			sp_traffic_add(traffic, version, configured->shares[i].percent);
+	}
+	traffic->shadow_version = version_of_share(model, &configured->shadow);
+	if (traffic->shadow_version >= 0)
+		traffic->shadow_below = sp_traffic_threshold(configured->shadow.percent);
+	traffic->tolerance = configured->tolerance;
+	if (configured->header == NULL)
+		return true;
+	traffic->header = sp_arena_text(arena, sp_bytes_of(configured->header));
+	return traffic->header != NULL;
+}
+
 static bool fill_table(sp_model_table *table, const sp_models *models)
 {
 	sp_table_entry *entry = table->entries;
@@ -379,7 +490,8 @@ static bool fill_table(sp_model_table *table, const sp_models *models)
 		/* A model that was not looked at yet may have versions. */
 		entry->loading = !model->polled;
 		if (!fill_served(entry, model, table->arena) ||
-		    !fill_labels(entry, model, table->arena))
+		    !fill_labels(entry, model, table->arena) ||
+		    !fill_traffic(entry, model, table->arena))
 			return false;
 		entry++;
 	}

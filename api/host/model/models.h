@@ -33,8 +33,10 @@ typedef struct sp_model_selector {
 	sp_bytes name;
 	bool has_version;
 	int64_t version;
-	sp_bytes label;  /* empty: none */
-	sp_bytes sticky; /* requests with equal bytes go to the same side of a traffic split */
+	sp_bytes label; /* empty: none */
+	/* The value of a header of the request, {NULL, 0} if it has none; NULL: there are none. */
+	sp_bytes (*header)(const void *context, const char *name);
+	const void *context;
 } sp_model_selector;
 
 /* A version that the caller holds until sp_servable_release(). */
@@ -43,6 +45,9 @@ typedef struct sp_servable {
 	serving_processor_handle *handle;
 	int64_t version;
 	sp_served_model *served;
+	int64_t shadow_version; /* that the request is to be run by as well, later; -1: none */
+	double shadow_tolerance;
+	struct sp_shadow *shadow; /* for that; NULL: none */
 } sp_servable;
 
 /*
@@ -62,6 +67,9 @@ SP_MUST_CHECK sp_status sp_models_acquire(sp_models *models, const sp_model_sele
 SP_MUST_CHECK sp_status sp_models_acquire_processor(sp_models *models, sp_bytes name,
 						    sp_servable *out, sp_error *err);
 
+/* Where requests go that a second version is to run as well; before sp_models_load(). */
+void sp_models_set_shadow(sp_models *models, struct sp_shadow *shadow);
+
 /* All zero is fine. */
 void sp_servable_release(sp_servable *servable);
 
@@ -77,7 +85,10 @@ bool sp_models_are_ready(sp_models *models);
 /* What is told of a model. */
 typedef struct sp_model_summary {
 	sp_model *model;
-	bool ready; /* a version is available */
+	bool ready;              /* a version is available */
+	const int64_t *versions; /* [version_count] that do not change, newest first */
+	const uint64_t *runs;    /* [version_count] how often each was asked */
+	size_t version_count;
 } sp_model_summary;
 
 /* All configured models by name, in the arena. */

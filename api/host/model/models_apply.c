@@ -252,10 +252,21 @@ static sp_status apply_locked(sp_models *models, sp_model_configs *configs, sp_e
 	return available != SP_OK ? available : labels;
 }
 
+static sp_status add_traffic(const sp_models *models, sp_model_configs *configs, sp_error *err)
+{
+	const sp_flags *flags = models->flags;
+
+	return sp_model_configs_add_traffic(configs, flags->traffic_split,
+					    flags->traffic_sticky_header, flags->traffic_shadow,
+					    err);
+}
+
 sp_status sp_models_apply(sp_models *models, sp_model_configs *configs, sp_error *err)
 {
-	sp_status status = sp_model_configs_check(configs, err);
+	sp_status status = add_traffic(models, configs, err);
 
+	if (status == SP_OK)
+		status = sp_model_configs_check(configs, err);
 	if (status != SP_OK) {
 		sp_model_configs_destroy(configs);
 		return status;
@@ -368,8 +379,12 @@ static sp_status create(sp_models *models, sp_error *err)
 		log.processor_config = configs->items[0].processor_config;
 		sp_served_model_configure_log(&log);
 	}
+	status = add_traffic(models, configs, err);
+	if (status == SP_OK)
+		status = sp_model_configs_check(configs, err);
 	pthread_mutex_lock(&models->lock);
-	status = sp_models__take_over(models, configs, err);
+	if (status == SP_OK)
+		status = sp_models__take_over(models, configs, err);
 	if (status == SP_OK)
 		status = set_labels(models, err);
 	if (models->configs != configs)

@@ -44,7 +44,8 @@ typedef struct sp_served_model {
 	char *signature_name; /* for requests that name none; NULL: the configured one */
 	int64_t version;      /* of a SavedModel; -1: given by the library, and may change */
 	void *processor;
-	atomic_size_t users; /* who holds a handle of the processor */
+	atomic_size_t users;        /* who holds a handle of the processor */
+	atomic_uint_least64_t runs; /* requests that it computed, for whoever counts them */
 } sp_served_model;
 
 /* Sets level and format of log lines. */

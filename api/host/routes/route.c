@@ -55,7 +55,7 @@ static bool is_below(sp_bytes path, const char *root, sp_bytes *rest)
 void sp_route(sp_serving *serving, sp_http_request *request)
 {
 	const sp_http_head *head = sp_http_request_head(request);
-	const char *metrics_path = serving->flags->metrics_path;
+	const char *metrics_path = serving->metrics_path;
 	sp_bytes path = head->path, rest;
 
 	if (*metrics_path != '\0' && sp_bytes_equal_text(path, metrics_path))

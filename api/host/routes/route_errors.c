@@ -38,6 +38,17 @@ sp_model_selector sp_route__selector(const sp_model_path *path)
 	};
 }
 
+static sp_bytes read_header(const void *context, const char *name)
+{
+	return sp_http_head_get(sp_http_request_head(context), name);
+}
+
+void sp_route__use_headers(sp_model_selector *selector, const sp_http_request *request)
+{
+	selector->header = read_header;
+	selector->context = request;
+}
+
 int sp_route__selection_status(sp_status status)
 {
 	return status == SP_NOT_FOUND ? 404 : sp_route__http_status(status);
@@ -67,6 +78,7 @@ int sp_route__hold_model(sp_serving *serving, const sp_http_request *request, sp
 	if (status != SP_OK)
 		return 400;
 	selector = sp_route__selector(&path);
+	sp_route__use_headers(&selector, request);
 	return sp_route__selection_status(sp_models_acquire(serving->models, &selector, out, err));
 }
 

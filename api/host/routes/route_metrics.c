@@ -10,7 +10,7 @@ static void write_host(sp_buffer *out, const sp_serving *serving, const sp_model
 {
 	sp_http_server_load load;
 
-	sp_http_server_get_load(serving->server, &load);
+	sp_http_servers_get_load(serving->servers, &load);
 	sp_metrics_write_host(out, &(sp_host_state){
 					   .worker_count = serving->worker_count,
 					   .connections = load.open,
@@ -60,7 +60,10 @@ static sp_status write_all(sp_buffer *out, const sp_serving *serving, sp_arena *
 	for (size_t i = 0; i < count; i++) {
 		models[i] = (sp_model_state){.name = list[i].model->name,
 					     .ready = list[i].ready,
-					     .counters = &list[i].model->counters};
+					     .counters = &list[i].model->counters,
+					     .versions = list[i].versions,
+					     .runs = list[i].runs,
+					     .version_count = list[i].version_count};
 		SP_TRY(read_report(serving, &models[i], arena, err));
 	}
 	write_host(out, serving, models, count);

@@ -98,6 +98,7 @@ static int hold(sp_serving *serving, const sp_http_request *request, sp_servable
 
 	sp_v2_path_parse(&path, sp_http_request_head(request)->path);
 	selector = sp_route__v2_selector(&path);
+	sp_route__use_headers(&selector, request);
 	return sp_route__selection_status(sp_models_acquire(serving->models, &selector, out, err));
 }
 
