@@ -30,7 +30,8 @@ static const serving_processor_bytes names[] = {{"a", 1}, {"b", 1}, {"c", 1},
 static const float numbers[] = {1, 2, 3, 4, 5, 6};
 
 static sp_model model;
-static sp_servable servable = {.model = &model};
+static sp_served_model served;
+static sp_servable servable = {.model = &model, .served = &served};
 static const sp_infer_limits no_limits;
 
 static void look(const serving_processor_tensor *inputs, size_t count)
