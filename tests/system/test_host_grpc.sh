@@ -48,6 +48,14 @@ for file in port slow_port; do
 		tries=$((tries + 1))
 	done
 done
+for option in --http1.1 --http2-prior-knowledge; do # by another content type it is not gRPC
+	code=$(curl -s -o "$work/answer" -w '%{http_code}' "$option" -d '{}' -H 'Content-Type: application/json' \
+		"http://127.0.0.1:$(cat "$work/port")/tensorflow.serving.PredictionService/Predict")
+	[ "$code" = 415 ] || {
+		echo "answered $code, not 415 ($option)"
+		exit 1
+	}
+done
 "$python" "$srcdir/tests/system/host_grpc.py" "$work/descriptors.pb" "$golden" "$(cat "$work/port")" \
 	"$(cat "$work/slow_port")" || {
 	cat "$work/log" "$work/slow_log"
