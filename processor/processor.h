@@ -58,11 +58,13 @@ sp_processor *sp_processor_of(const sp_version *version);
 
 /*
  * As sp_processor_predict(), for typed tensors (processor/request/request.h): the answer is in
- * `arena`.  With a version that the caller holds, this one answers; NULL: the live one.
+ * `arena`.  With a version that the caller holds, this one answers; NULL: the live one.  The
+ * deadline bounds the wait for a session as well; that of the configuration holds, too.
  */
 SP_MUST_CHECK sp_status sp_processor_run(sp_processor *processor, const sp_version *held,
 					 const char *signature, const sp_typed_request *request,
-					 sp_arena *arena, sp_typed_answer *out, sp_error *err);
+					 const sp_request_limits *limits, sp_arena *arena,
+					 sp_typed_answer *out, sp_error *err);
 
 /*
  * The versions (processor/updater/catalog.h), and of the live one as "memory" its bytes and as
