@@ -187,9 +187,11 @@ static void measure(int rows)
 	sp_buffer_fini(&answer);
 }
 
+static const char usage[] = "usage: bench_messages\n";
+
 int main(int argc, char **argv)
 {
-	sp_bench_read_options(argc, argv, "usage: bench_messages\n");
+	sp_bench_read_options(argc, argv, usage);
 	memory.arena = sp_arena_create(16 << 10);
 	if (memory.arena == NULL)
 		return 1;
