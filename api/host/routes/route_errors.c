@@ -16,6 +16,8 @@ int sp_route__http_status(sp_status status)
 		return 503;
 	case SP_DEADLINE:
 		return 504;
+	case SP_CANCELLED:
+		return 499;
 	case SP_CORRUPT:
 	case SP_INTERNAL:
 		break;

@@ -218,7 +218,7 @@ static void a_run_needs_examples_and_time(void **state)
 			 SP_DEADLINE);
 	assert_int_equal(sp_examples_run(&result, &servable, &regress, SP_EXAMPLES_REGRESS,
 					 examples, 2, &gone, &err),
-			 SP_DEADLINE);
+			 SP_CANCELLED);
 	sp_fake_code = SERVING_PROCESSOR_BUSY;
 	assert_int_equal(sp_examples_run(&result, &servable, &regress, SP_EXAMPLES_REGRESS,
 					 examples, 2, &no_limits, &err),
