@@ -71,6 +71,8 @@ const char *serving_processor_dtype_name(int dtype)
 static void set_error(serving_processor_error **error, serving_processor_code code,
 		      const char *text)
 {
+	if (error == NULL)
+		return;
 	*error = calloc(1, sizeof(**error));
 	(*error)->code = code;
 	snprintf((*error)->text, sizeof((*error)->text), "%s", text);
@@ -311,6 +313,18 @@ serving_processor_code serving_processor_handle_run_with(
 	if (self->y_dtype != 0)
 		(*result)->tensors[0].dtype = self->y_dtype;
 	return SERVING_PROCESSOR_OK;
+}
+
+/* EAS's messages are not its business. */
+serving_processor_code serving_processor_handle_process(
+	const serving_processor_handle *handle, const char *signature, const void *input_data,
+	size_t input_size, const serving_processor_run_options *options, void **output_data,
+	size_t *output_size, serving_processor_error **error)
+{
+	(void)handle, (void)signature, (void)input_data, (void)input_size, (void)options;
+	(void)output_data, (void)output_size;
+	set_error(error, SERVING_PROCESSOR_UNSUPPORTED, "no messages");
+	return SERVING_PROCESSOR_UNSUPPORTED;
 }
 
 size_t serving_processor_result_count(const serving_processor_result *result)
