@@ -85,6 +85,7 @@ cJSON.h: processor/config/ api/
 cjson/: processor/config/ api/
 event2/: api/host/http/
 nghttp2/: api/host/http/http2_session.c api/host/http/http2_memory
+openssl/: api/host/http/http_tls.c
 rocksdb/: storage/ssd/rocks.c
 '
 
