@@ -110,14 +110,16 @@ static const flag flags[] = {
 	 "form of log lines; default what the configuration says, or text"},
 	{"log_level", CHOICE, AT(log_level), NULL, 0, 0, "debug|info|warning|error",
 	 "lower log lines are dropped; default what the configuration says, or info"},
+	{"eas_token", TEXT, AT(eas_token), NULL, 0, 0, "LIST",
+	 "comma-separated tokens of which requests to /api/predict/ need one; default none"},
 	{"metrics_path", TEXT, AT(metrics_path), "/monitoring/prometheus/metrics", 0, 0, "PATH",
 	 "where Prometheus finds metrics; empty: nowhere"},
 	{"monitoring_config_file", TEXT, AT(monitoring_config_file), NULL, 0, 0, "FILE",
 	 "TensorFlow Serving's MonitoringConfig, instead of --metrics_path"},
 	{"enable_batching", SWITCH, AT(enable_batching), "false", 0, 0, NULL,
-	 "compute requests that come at the same time together"},
+	 "without effect: requests are computed one by one"},
 	{"batching_parameters_file", TEXT, AT(batching_parameters_file), NULL, 0, 0, "FILE",
-	 "TensorFlow Serving's BatchingParameters"},
+	 "TensorFlow Serving's BatchingParameters; checked, without effect"},
 	{"session_num", NUMBER, AT(session_num), "0", 0, 1024, "N",
 	 "sessions of the model; 0: as many as --rest_api_num_threads"},
 
@@ -195,6 +197,8 @@ void sp_flags_print_help(FILE *out)
 
 void sp_flags_print_ignored(const sp_flags *out, sp_buffer *text)
 {
+	if (out->enable_batching)
+		sp_buffer_append_text(text, "--enable_batching (requests are computed one by one)");
 	for (size_t i = 0; i < IGNORED_COUNT; i++)
 		if ((out->ignored >> i & 1) != 0)
 			sp_buffer_printf(text, "%s--%s (%s)", text->size != 0 ? ", " : "",

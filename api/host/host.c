@@ -98,8 +98,8 @@ static size_t list_addresses(const sp_host *host, sp_http_address *out)
 	    (flags->port == 0 && !flags->tfs)) /* any port answers all protocols */
 		out[count++] = (sp_http_address){flags->rest_api_host, (uint16_t)flags->port,
 						 host->tls};
-	if (host->socket_path != NULL)
-		out[count++] = (sp_http_address){host->socket_path, 0, NULL};
+	if (host->socket_address != NULL)
+		out[count++] = (sp_http_address){host->socket_address, 0, NULL};
 	return count;
 }
 
@@ -126,24 +126,6 @@ static sp_status read_tls(sp_host *host, sp_error *err)
 	return status;
 }
 
-/* The address of --grpc_socket_path. */
-static sp_status name_socket(sp_host *host, sp_error *err)
-{
-	static const char prefix[] = "unix:";
-	const char *path = host->serving.flags->grpc_socket_path;
-	char *name;
-
-	if (path == NULL || *path == '\0')
-		return SP_OK;
-	name = sp_arena_alloc(host->arena, sizeof(prefix) + strlen(path));
-	if (name == NULL)
-		return sp_no_memory(err, "the configuration");
-	memcpy(name, prefix, sizeof(prefix) - 1);
-	strcpy(name + sizeof(prefix) - 1, path);
-	host->socket_path = name;
-	return SP_OK;
-}
-
 /* Reads the configuration files of the flags, but for that of the models. */
 static sp_status read_configs(sp_host *host, sp_error *err)
 {
@@ -165,7 +147,13 @@ static sp_status read_configs(sp_host *host, sp_error *err)
 					       host->arena, err));
 	if (flags->ssl_config_file != NULL && *flags->ssl_config_file != '\0')
 		SP_TRY(read_tls(host, err));
-	return name_socket(host, err);
+	if (flags->grpc_socket_path != NULL && *flags->grpc_socket_path != '\0') {
+		host->socket_address = sp_arena_printf(host->arena, "unix:%s",
+						       flags->grpc_socket_path);
+		if (host->socket_address == NULL)
+			return sp_no_memory(err, "the configuration");
+	}
+	return SP_OK;
 }
 
 /* One line about all flags that were given for TensorFlow Serving and do nothing here. */
@@ -226,7 +214,7 @@ static sp_status start(sp_host *host, sp_error *err)
 				sessions != 0 ? sessions : (int64_t)host->serving.worker_count,
 				err));
 	SP_TRY(sp_shadow_create(&host->shadow, host->serving.models, err));
-	sp_models_set_shadow(host->serving.models, host->shadow);
+	sp_models_set_shadow(host->serving.models, sp_shadow_get_sink(host->shadow));
 	set_memory(host);
 	host->serving.queue = sp_request_queue_create((size_t)host->serving.flags->max_queue,
 						      host->serving.worker_count);

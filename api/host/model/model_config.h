@@ -65,6 +65,7 @@ typedef struct sp_model_config {
 	const char *signature_name;   /* NULL: not given */
 	const char *saved_model_tags; /* NULL: not given */
 	int64_t session_num;          /* 0: not given */
+	int64_t max_requests;         /* queued and computed at a time; 0: no limit of its own */
 } sp_model_config;
 
 typedef struct sp_model_configs {
