@@ -87,7 +87,6 @@ cjson/: processor/config/ api/
 event2/: api/host/http/
 openssl/: api/host/http/http_tls.c api/host/eas/eas_token.c
 nghttp2/: api/host/http/http2_session.c api/host/http/http2_memory
-openssl/: api/host/http/http_tls.c
 rocksdb/: storage/ssd/rocks.c
 '
 
