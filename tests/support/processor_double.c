@@ -289,6 +289,27 @@ static void halve_plus_two(serving_processor_tensor *tensor)
 		values[i] = values[i] / 2 + 2;
 }
 
+/* Answers the message itself. */
+serving_processor_code serving_processor_handle_process(
+	const serving_processor_handle *handle, const char *signature, const void *input_data,
+	size_t input_size, const serving_processor_run_options *options, void **output_data,
+	size_t *output_size, serving_processor_error **error)
+{
+	const model *self = (const model *)handle;
+
+	(void)signature;
+	(void)options;
+	usleep((useconds_t)self->run_ms * 1000);
+	if (self->run_code != 0) {
+		set_error(error, (serving_processor_code)self->run_code, "as \"configured\"");
+		return (serving_processor_code)self->run_code;
+	}
+	*output_data = calloc(1, input_size + 1);
+	memcpy(*output_data, input_data, input_size);
+	*output_size = input_size;
+	return SERVING_PROCESSOR_OK;
+}
+
 serving_processor_code serving_processor_handle_run_with(
 	const serving_processor_handle *handle, const char *signature,
 	const serving_processor_tensor *inputs, size_t input_count, const char *const *outputs,
@@ -311,6 +332,27 @@ serving_processor_code serving_processor_handle_run_with(
 	if (self->y_dtype != 0)
 		(*result)->tensors[0].dtype = self->y_dtype;
 	return SERVING_PROCESSOR_OK;
+}
+
+serving_processor_code serving_processor_handle_run(
+	const serving_processor_handle *handle, const char *signature,
+	const serving_processor_tensor *inputs, size_t input_count, const char *const *outputs,
+	size_t output_count, serving_processor_result **result, serving_processor_error **error)
+{
+	return serving_processor_handle_run_with(handle, signature, inputs, input_count, outputs,
+						 output_count, NULL, result, error);
+}
+
+serving_processor_code serving_processor_handle_process(
+	const serving_processor_handle *handle, const char *signature, const void *input_data,
+	size_t input_size, const serving_processor_run_options *options, void **output_data,
+	size_t *output_size, serving_processor_error **error)
+{
+	(void)handle, (void)signature, (void)input_data, (void)input_size, (void)options;
+	*output_data = NULL;
+	*output_size = 0;
+	set_error(error, SERVING_PROCESSOR_UNSUPPORTED, "the double reads no messages");
+	return SERVING_PROCESSOR_UNSUPPORTED;
 }
 
 size_t serving_processor_result_count(const serving_processor_result *result)
