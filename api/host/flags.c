@@ -38,7 +38,8 @@ static const struct {
 } ignored[] = {
 	{"enable_grpc_healthcheck_service", true, "the health service is always there"},
 	{"enable_model_warmup", true, "a version is always warmed before it is served"},
-	{"enable_per_model_batching_parameters", true, "batching is the same for all models"},
+	{"enable_per_model_batching_parameters", true,
+	 "the JSON form of --model_config_file has batching parameters of a model"},
 	{"enable_profiler", true, "there is no profiler"},
 	{"enable_signature_method_name_check", true, "any signature can be asked for"},
 	{"flush_filesystem_caches", true, "the system takes its page cache back as it needs it"},
@@ -115,7 +116,7 @@ static const flag flags[] = {
 	{"monitoring_config_file", TEXT, AT(monitoring_config_file), NULL, 0, 0, "FILE",
 	 "TensorFlow Serving's MonitoringConfig, instead of --metrics_path"},
 	{"enable_batching", SWITCH, AT(enable_batching), "false", 0, 0, NULL,
-	 "compute requests that come at the same time together"},
+	 "run requests that wait at the same time together"},
 	{"batching_parameters_file", TEXT, AT(batching_parameters_file), NULL, 0, 0, "FILE",
 	 "TensorFlow Serving's BatchingParameters"},
 	{"session_num", NUMBER, AT(session_num), "0", 0, 1024, "N",

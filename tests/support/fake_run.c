@@ -1,16 +1,25 @@
 #include "tests/support/fake_run.h"
 
+#include "api/host/infer/shadow.h"
+
 struct serving_processor_result sp_fake_result;
 serving_processor_code sp_fake_code;
 sp_fake_look *sp_fake_on_run;
 size_t sp_fake_open;
 
-serving_processor_code serving_processor_handle_run(
+void sp_shadow_offer(const sp_servable *servable, const sp_infer_request *request,
+		     const sp_infer_result *result)
+{
+	(void)servable, (void)request, (void)result;
+}
+
+serving_processor_code serving_processor_handle_run_with(
 	const serving_processor_handle *handle, const char *signature,
 	const serving_processor_tensor *inputs, size_t input_count, const char *const *outputs,
-	size_t output_count, serving_processor_result **result, serving_processor_error **error)
+	size_t output_count, const serving_processor_run_options *options,
+	serving_processor_result **result, serving_processor_error **error)
 {
-	(void)handle, (void)signature, (void)outputs, (void)output_count;
+	(void)handle, (void)signature, (void)outputs, (void)output_count, (void)options;
 	*error = NULL;
 	if (sp_fake_on_run != NULL)
 		sp_fake_on_run(inputs, input_count);

@@ -26,6 +26,6 @@ void sp_shadow_destroy(sp_shadow *shadow);
  * servable->shadow_version as well.
  */
 void sp_shadow_offer(const sp_servable *servable, const sp_infer_request *request,
-		     const serving_processor_result *result);
+		     const sp_infer_result *result);
 
 #endif

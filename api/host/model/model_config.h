@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/host/model/server_configs.h"
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/status.h"
@@ -62,9 +63,10 @@ typedef struct sp_model_config {
 	const sp_configured_label *labels; /* [label_count] */
 	size_t label_count;
 	sp_configured_traffic traffic;
-	const char *signature_name;   /* NULL: not given */
-	const char *saved_model_tags; /* NULL: not given */
-	int64_t session_num;          /* 0: not given */
+	const char *signature_name;         /* NULL: not given */
+	const char *saved_model_tags;       /* NULL: not given */
+	int64_t session_num;                /* 0: not given */
+	const sp_batching_config *batching; /* NULL: not given */
 } sp_model_config;
 
 typedef struct sp_model_configs {

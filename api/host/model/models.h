@@ -47,7 +47,8 @@ typedef struct sp_servable {
 	sp_served_model *served;
 	int64_t shadow_version; /* that the request is to be run by as well, later; -1: none */
 	double shadow_tolerance;
-	struct sp_shadow *shadow; /* for that; NULL: none */
+	struct sp_shadow *shadow;   /* for that; NULL: none */
+	struct sp_batcher *batcher; /* by which requests run; NULL: they are not batched */
 } sp_servable;
 
 /*
@@ -69,6 +70,13 @@ SP_MUST_CHECK sp_status sp_models_acquire_processor(sp_models *models, sp_bytes 
 
 /* Where requests go that a second version is to run as well; before sp_models_load(). */
 void sp_models_set_shadow(sp_models *models, struct sp_shadow *shadow);
+
+/*
+ * Batches requests (infer/batcher.h), by `config` unless a model has parameters of its own; before
+ * sp_models_load().  Both must outlive the models.
+ */
+void sp_models_set_batcher(sp_models *models, struct sp_batcher *batcher,
+			   const sp_batching_config *config);
 
 /* All zero is fine. */
 void sp_servable_release(sp_servable *servable);

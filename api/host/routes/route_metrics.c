@@ -60,6 +60,7 @@ static sp_status write_all(sp_buffer *out, const sp_serving *serving, sp_arena *
 	for (size_t i = 0; i < count; i++) {
 		models[i] = (sp_model_state){.name = list[i].model->name,
 					     .ready = list[i].ready,
+					     .thread_pool_name = serving->thread_pool_name,
 					     .counters = &list[i].model->counters,
 					     .versions = list[i].versions,
 					     .runs = list[i].runs,
