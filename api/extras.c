@@ -503,6 +503,55 @@ serving_processor_code serving_processor_handle_run_with(
 		      &request, options, result, error);
 }
 
+/* The signature as JSON, a terminated block. */
+static sp_status describe(void **out, size_t *size, const sp_version *version,
+			  const char *signature, sp_error *err)
+{
+	const sp_endpoint *endpoint = sp_runtime_endpoint(version->runtime, signature);
+
+	if (endpoint == NULL)
+		return sp_error_set(err, SP_NOT_FOUND, "the model has no signature '%s'",
+				    signature);
+	*out = sp_alloc_text(endpoint->json);
+	*size = strlen(endpoint->json);
+	return *out != NULL ? SP_OK : sp_no_memory(err, "the signature's description");
+}
+
+static sp_status answer(void **out, size_t *size, const sp_version *version, const char *signature,
+			sp_bytes request, const serving_processor_run_options *options,
+			sp_error *err)
+{
+	sp_request_limits limits;
+
+	SP_TRY(take_options(&limits, options, err));
+	return sp_processor_predict(sp_processor_of(version), version, signature, request, &limits,
+				    out, size, err);
+}
+
+serving_processor_code serving_processor_handle_process(
+	const serving_processor_handle *handle, const char *signature, const void *input_data,
+	size_t input_size, const serving_processor_run_options *options, void **output_data,
+	size_t *output_size, serving_processor_error **error)
+{
+	const sp_version *version = version_of(handle);
+	const char *outer = sp_log_set_subject(
+		version != NULL ? sp_processor_name(sp_processor_of(version)) : NULL);
+	sp_bytes request = {input_data, input_size};
+	sp_status status;
+	sp_error reason;
+
+	if (version == NULL || output_data == NULL || output_size == NULL ||
+	    (input_data == NULL && input_size != 0))
+		status = sp_error_set(&reason, SP_INVALID, "handle, input or output is NULL");
+	else if (input_size == 0)
+		status = describe(output_data, output_size, version, signature, &reason);
+	else
+		status = answer(output_data, output_size, version, signature, request, options,
+				&reason);
+	sp_log_set_subject(outer);
+	return status == SP_OK ? SERVING_PROCESSOR_OK : return_error(&reason, error);
+}
+
 size_t serving_processor_result_count(const serving_processor_result *result)
 {
 	return result != NULL ? result->count : 0;

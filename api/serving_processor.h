@@ -329,6 +329,19 @@ SERVING_PROCESSOR_API serving_processor_code serving_processor_handle_run_with(
 	serving_processor_result **result, serving_processor_error **error);
 
 /*
+ * As process() with the held version and any signature (NULL: the configured one), but a failure is
+ * told by its code and text, and is not logged.
+ *
+ * input_data   [input_size] a serialized tensorflow.eas.PredictRequest; with input_size 0 the
+ * answer is the signature as JSON output_data  set on success to a block for
+ * serving_processor_free(), of *output_size bytes followed by a NUL options      may be NULL
+ */
+SERVING_PROCESSOR_API serving_processor_code serving_processor_handle_process(
+	const serving_processor_handle *handle, const char *signature, const void *input_data,
+	size_t input_size, const serving_processor_run_options *options, void **output_data,
+	size_t *output_size, serving_processor_error **error);
+
+/*
  * Sets the steps of the live version: that of its full checkpoint (or the number of the
  * SavedModel's folder) and that of its delta; -1 if it has none.  Returns 0, or -1 for a NULL
  * model.

@@ -98,10 +98,32 @@ static inline sp_wire_result sp_wire_next(sp_wire *wire, sp_wire_field *field)
 	return sp_wire__next_any(wire, field);
 }
 
+/* Reads a varint of any length. */
+bool sp_wire__read_any_varint(sp_wire *wire, uint64_t *value);
+
 /*
  * Reads one varint; false if it is truncated or longer than 10 bytes.  Bits above 64 are dropped.
+ *
+ * Where eight bytes are left, the first without its top bit ends the varint; the seven bits of each
+ * are then moved together, two by two.
  */
-bool sp_wire_read_varint(sp_wire *wire, uint64_t *value);
+static inline bool sp_wire_read_varint(sp_wire *wire, uint64_t *value)
+{
+	uint64_t bytes, ends;
+
+	if (wire->end - wire->at < (ptrdiff_t)sizeof(bytes))
+		return sp_wire__read_any_varint(wire, value);
+	memcpy(&bytes, wire->at, sizeof(bytes));
+	ends = ~bytes & 0x8080808080808080;
+	if (ends == 0)
+		return sp_wire__read_any_varint(wire, value);
+	wire->at += __builtin_ctzll(ends) / 8 + 1;
+	bytes &= (ends ^ (ends - 1)) & 0x7f7f7f7f7f7f7f7f;
+	bytes = (bytes & 0x7f007f007f007f00) >> 1 | (bytes & 0x007f007f007f007f);
+	bytes = (bytes & 0x3fff00003fff0000) >> 2 | (bytes & 0x00003fff00003fff);
+	*value = (bytes & 0x0fffffff00000000) >> 4 | (bytes & 0x000000000fffffff);
+	return true;
+}
 
 /* ----------------------------------------------------------- whole messages */
 

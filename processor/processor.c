@@ -54,18 +54,21 @@ static sp_status open_configured(sp_processor *processor, const char *json, sp_e
 {
 	const sp_config *config = &processor->config;
 	int64_t start = sp_clock_now_ns();
-	size_t count;
+	sp_session_group_options sessions;
 
 	SP_TRY(sp_config_parse(&processor->config, json, err));
 	sp_config_log_remarks(config);
 	processor->config.embeddings.closing = &processor->closing;
 	processor->config.embeddings.serving = &processor->serving;
-	count = (size_t)config->session_num;
-	SP_TRY(sp_session_group_create(&processor->group, count,
-				       (sp_session_policy)config->select_session_policy, err));
-	SP_TRY(sp_session_group_create(&processor->acquire_slots, ACQUIRE_SLOTS,
-				       SP_SESSION_POLICY_MOD, err));
-	SP_TRY(sp_published_create(&processor->published, count + ACQUIRE_SLOTS, err));
+	sessions = (sp_session_group_options){
+		.count = (size_t)config->session_num,
+		.policy = (sp_session_policy)config->select_session_policy,
+		.max_waiting = (size_t)config->max_waiting,
+		.homes = config->homes};
+	SP_TRY(sp_session_group_create(&processor->group, &sessions, err));
+	SP_TRY(sp_published_create(&processor->published, sessions.count + ACQUIRE_SLOTS, err));
+	sessions = (sp_session_group_options){.count = ACQUIRE_SLOTS, .max_waiting = SIZE_MAX};
+	SP_TRY(sp_session_group_create(&processor->acquire_slots, &sessions, err));
 	SP_TRY(sp_updater_open(&processor->updater, config, processor->published, err));
 	atomic_store(&processor->serving, true);
 	log_ready(processor, start);
@@ -109,7 +112,7 @@ sp_version *sp_processor_acquire(sp_processor *processor)
 	size_t slot = 0, place;
 	sp_version *version;
 
-	/* It cannot fail without a deadline. */
+	/* It cannot fail without a deadline and with any number waiting. */
 	(void)!sp_session_group_acquire(&slot, processor->acquire_slots, 0, NULL);
 	place = sp_session_group_count(processor->group) + slot;
 	version = sp_published_pin(processor->published, place);
@@ -272,14 +275,16 @@ sp_processor *sp_processor_of(const sp_version *version)
 	return atomic_load_explicit(&version->processor, memory_order_relaxed);
 }
 
-sp_status sp_processor_predict(sp_processor *processor, const char *signature, sp_bytes request,
-			       void **out, size_t *out_size, sp_error *err)
+sp_status sp_processor_predict(sp_processor *processor, const sp_version *held,
+			       const char *signature, sp_bytes request,
+			       const sp_request_limits *limits, void **out, size_t *out_size,
+			       sp_error *err)
 {
 	static const sp_request_limits none = {0};
 	sp_status status;
 	admission a;
 
-	SP_TRY(admit(processor, NULL, signature, &none, &a, err));
+	SP_TRY(admit(processor, held, signature, limits != NULL ? limits : &none, &a, err));
 	status = sp_request_answer(&a.target, request, out, out_size, err);
 	leave(processor, &a);
 	return status;

@@ -111,6 +111,8 @@ static const flag flags[] = {
 	 "form of log lines; default what the configuration says, or text"},
 	{"log_level", CHOICE, AT(log_level), NULL, 0, 0, "debug|info|warning|error",
 	 "lower log lines are dropped; default what the configuration says, or info"},
+	{"eas_token", TEXT, AT(eas_token), NULL, 0, 0, "LIST",
+	 "comma-separated tokens of which requests to /api/predict/ need one; default none"},
 	{"metrics_path", TEXT, AT(metrics_path), "/monitoring/prometheus/metrics", 0, 0, "PATH",
 	 "where Prometheus finds metrics; empty: nowhere"},
 	{"monitoring_config_file", TEXT, AT(monitoring_config_file), NULL, 0, 0, "FILE",
@@ -118,7 +120,7 @@ static const flag flags[] = {
 	{"enable_batching", SWITCH, AT(enable_batching), "false", 0, 0, NULL,
 	 "run requests that wait at the same time together"},
 	{"batching_parameters_file", TEXT, AT(batching_parameters_file), NULL, 0, 0, "FILE",
-	 "TensorFlow Serving's BatchingParameters"},
+	 "TensorFlow Serving's BatchingParameters, with --enable_batching"},
 	{"session_num", NUMBER, AT(session_num), "0", 0, 1024, "N",
 	 "sessions of the model; 0: as many as --rest_api_num_threads"},
 

@@ -64,6 +64,7 @@ typedef struct sp_flags {
 	const char *log_level;        /* NULL: as the configuration says, or info */
 	bool admin_routes;
 	const char *metrics_path; /* "": none */
+	const char *eas_token;    /* comma-separated; NULL: none is needed */
 	int64_t session_num;      /* 0: one per worker */
 
 	int64_t drain_delay_in_ms;

@@ -86,17 +86,20 @@ static void set_memory(sp_host *host)
 }
 
 /* Where to listen; TensorFlow Serving takes port 0 of its REST API for none. */
-static size_t list_addresses(const sp_flags *flags, sp_http_address *out)
+static size_t list_addresses(sp_host *host, sp_http_address *out)
 {
+	const sp_flags *flags = host->serving.flags;
 	size_t count = 0;
 
 	if (flags->rest_api_port != 0 || !flags->tfs)
 		out[count++] = (sp_http_address){flags->rest_api_host,
 						 (uint16_t)flags->rest_api_port};
-	if (count != 0 && flags->port == flags->rest_api_port && flags->port != 0)
-		return count; /* any port answers all protocols */
-	if (flags->port > 0 || (flags->port == 0 && !flags->tfs))
+	/* Of equal ones one will do: any port answers all protocols. */
+	if ((flags->port > 0 && flags->port != flags->rest_api_port) ||
+	    (flags->port == 0 && !flags->tfs))
 		out[count++] = (sp_http_address){flags->rest_api_host, (uint16_t)flags->port};
+	if (host->socket_address != NULL)
+		out[count++] = (sp_http_address){host->socket_address, 0};
 	return count;
 }
 
@@ -120,12 +123,14 @@ static sp_status read_configs(sp_host *host, sp_error *err)
 		SP_TRY(sp_batching_config_read(&host->batching, flags->batching_parameters_file,
 					       host->arena, err));
 	host->serving.thread_pool_name = host->batching.thread_pool_name;
+	if (flags->grpc_socket_path != NULL && *flags->grpc_socket_path != '\0') {
+		host->socket_address = sp_arena_printf(host->arena, "unix:%s",
+						       flags->grpc_socket_path);
+		if (host->socket_address == NULL)
+			return sp_no_memory(err, "the configuration");
+	}
 	if (flags->ssl_config_file != NULL)
 		return sp_error_set(err, SP_UNSUPPORTED, "--ssl_config_file: no TLS is built in");
-	if (flags->grpc_socket_path != NULL && *flags->grpc_socket_path != '\0')
-		return sp_error_set(err, SP_UNSUPPORTED,
-				    "--grpc_socket_path: sockets of the file system are not "
-				    "supported");
 	return SP_OK;
 }
 
@@ -166,7 +171,7 @@ static sp_status start_server(sp_host *host, sp_error *err)
 		.context = host,
 	};
 
-	host->address_count = list_addresses(flags, host->addresses);
+	host->address_count = list_addresses(host, host->addresses);
 	return sp_http_servers_create(&host->serving.servers, host->addresses, host->address_count,
 				      &options, err);
 }
@@ -225,7 +230,7 @@ static sp_status start(sp_host *host, sp_error *err)
 	set_memory(host);
 	SP_TRY(start_batching(host, runners, err));
 	SP_TRY(sp_shadow_create(&host->shadow, host->serving.models, err));
-	sp_models_set_shadow(host->serving.models, host->shadow);
+	sp_models_set_shadow(host->serving.models, sp_shadow_get_sink(host->shadow));
 	host->serving.queue = sp_request_queue_create((size_t)host->serving.flags->max_queue,
 						      host->serving.worker_count);
 	host->serving.orders = sp_request_queue_create(MAX_ORDERS, 1);

@@ -30,6 +30,7 @@ typedef struct sp_host {
 	sp_arena *arena;                             /* of configuration files */
 	sp_http_address addresses[SP_MAX_ADDRESSES]; /* [address_count] */
 	size_t address_count;
+	const char *socket_address; /* "unix:PATH", of --grpc_socket_path; NULL: none */
 } sp_host;
 
 /*

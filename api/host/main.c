@@ -168,6 +168,11 @@ static sp_status say_listening(const sp_host *host, sp_error *err)
 		const char *address = host->addresses[i].host;
 		bool v6 = strchr(address, ':') != NULL;
 
+		if (strncmp(address, "unix:", 5) == 0) {
+			sp_log(SP_LOG_INFO, "listening on %s", address);
+			continue;
+		}
+
 		sp_log(SP_LOG_INFO, "listening on http://%s%s%s:%u", v6 ? "[" : "", address,
 		       v6 ? "]" : "", (unsigned)sp_http_servers_port(host->serving.servers, i));
 	}

@@ -1,17 +1,9 @@
 #include "tests/support/fake_run.h"
 
-#include "api/host/infer/shadow.h"
-
 struct serving_processor_result sp_fake_result;
 serving_processor_code sp_fake_code;
 sp_fake_look *sp_fake_on_run;
 size_t sp_fake_open;
-
-void sp_shadow_offer(const sp_servable *servable, const sp_infer_request *request,
-		     const sp_infer_result *result)
-{
-	(void)servable, (void)request, (void)result;
-}
 
 serving_processor_code serving_processor_handle_run_with(
 	const serving_processor_handle *handle, const char *signature,

@@ -4,8 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/host/infer/shadow.h"
-
 _Atomic(sp_row_kind) sp_row_kind_of_model;
 atomic_size_t sp_row_log[SP_ROW_LOG], sp_row_runs, sp_row_open;
 atomic_bool sp_row_gate;
@@ -151,10 +149,4 @@ const char *serving_processor_error_text(const serving_processor_error *error)
 void serving_processor_error_free(serving_processor_error *error)
 {
 	(void)error;
-}
-
-void sp_shadow_offer(const sp_servable *servable, const sp_infer_request *request,
-		     const sp_infer_result *result)
-{
-	(void)servable, (void)request, (void)result;
 }

@@ -2,11 +2,14 @@
 
     host_grpc.py DESCRIPTORS GOLDEN PORT SLOW_PORT
 
-DESCRIPTORS is a FileDescriptorSet of api/host/proto, GOLDEN the folder of golden models.  PORT serves the models "examples" and
-"ctr", SLOW_PORT a double of the processor that takes half a second per run and has one worker with a queue of one.
+DESCRIPTORS is a FileDescriptorSet of api/host/proto and api/predict.proto, GOLDEN the folder of golden models.  PORT serves the
+models "examples" and, under the names of their cases, others; SLOW_PORT is a double of the processor that takes half a second per
+run, with one worker and a queue of two.
 """
+import glob
 import json
 import math
+import os
 import queue
 import struct
 import sys
@@ -103,21 +106,100 @@ def records_are_predicted_as_strings():
         assert (spec.name, spec.signature_name, spec.version.value) == ("examples", "serving_default", 3), spec
 
 
+# How the values of a type are in DeepRec's messages, TensorFlow's, memory, and the V2 protocol.
+FORMS = {1: ("float_val", "float_val", "f", "FP32"), 2: ("double_val", "double_val", "d", "FP64"), 3: ("int_val", "int_val", "i", "INT32"),
+         4: ("int_val", "int_val", "B", "UINT8"), 5: ("int_val", "int_val", "h", "INT16"), 6: ("int_val", "int_val", "b", "INT8"),
+         7: ("string_val", "string_val", "", "BYTES"), 9: ("int64_val", "int64_val", "q", "INT64"), 10: ("bool_val", "bool_val", "?", "BOOL"),
+         14: ("float_val", "half_val", "H", "BF16"), 17: ("int_val", "int_val", "H", "UINT16"), 19: ("float_val", "half_val", "H", "FP16")}
+
+
+def bits(dtype, number):
+    """Of a half or a bfloat16."""
+    return struct.unpack("<H", struct.pack("<e", number) if dtype == 19 else struct.pack("<f", number)[2:])[0]
+
+
+def number_of(dtype, half):
+    return struct.unpack("<e", struct.pack("<H", half))[0] if dtype == 19 else struct.unpack("<f", b"\0\0" + struct.pack("<H", half))[0]
+
+
+def to_tensor(array):
+    eas, field = FORMS[array.dtype][:2]
+    values = list(getattr(array, eas))
+    if field == "half_val":
+        values = [bits(array.dtype, v) for v in values]
+    return tensor(array.dtype, array.array_shape.dim, **{field: values})
+
+
+def to_raw(given):
+    field, letter = FORMS[given.dtype][1:3]
+    values = getattr(given, field)
+    if given.dtype == 7:
+        return b"".join(struct.pack("<I", len(v)) + v for v in values)
+    return struct.pack("<%d%s" % (len(values), letter), *values)
+
+
+def from_raw(dtype, raw):
+    letter, values = FORMS[dtype][2], []
+    if dtype != 7:
+        return list(struct.unpack("<%d%s" % (len(raw) // struct.calcsize(letter), letter), raw))
+    while raw:
+        size = struct.unpack("<I", raw[:4])[0]
+        values.append(raw[4:4 + size])
+        raw = raw[4 + size:]
+    return values
+
+
+def same(values, dtype, wanted, tolerance):
+    wanted = list(getattr(wanted, FORMS[dtype][0]))
+    if FORMS[dtype][1] == "half_val":
+        values = [number_of(dtype, v) for v in values]
+    assert len(values) == len(wanted), (values, wanted)
+    for a, b in zip(values, wanted):
+        if isinstance(b, float) and math.isfinite(b):
+            assert abs(a - b) <= tolerance["atol"] + tolerance["rtol"] * abs(b), (a, b)
+        else:
+            assert a == b or (a != a and b != b), (a, b)
+
+
+def exchanges(case):
+    """The case's tolerance, requests and answers."""
+    with open("%s/%s/case.json" % (golden, case), encoding="utf-8") as file:
+        tolerance = json.load(file)["tolerance"]
+    for path in sorted(glob.glob("%s/%s/requests/*.request.pb" % (golden, case))):
+        request, response = message("tensorflow.eas.PredictRequest"), message("tensorflow.eas.PredictResponse")
+        with open(path, "rb") as file:
+            request.ParseFromString(file.read())
+        with open(path.replace(".request.", ".response."), "rb") as file:
+            response.ParseFromString(file.read())
+        yield tolerance, {name: to_tensor(array) for name, array in request.inputs.items()}, response.outputs
+
+
 def golden_answers_are_given():
-    def read_eas(name):  # the field numbers of DeepRec's messages differ: only what this model needs
-        with open("%s/ev-ctr/requests/001.%s.json" % (golden, name), encoding="utf-8") as file:
-            return json.load(file)
-    asked, wanted = read_eas("request")["inputs"], read_eas("response")["outputs"]
-    rows = len(wanted)
-    items = [text.encode() for row in asked["items"] for text in row]
-    request = predict_request("ctr", items=tensor(7, [rows, 1], string_val=items), price=tensor(1, [rows], float_val=asked["price"]),
-                              user_id=tensor(9, [rows], int64_val=asked["user_id"]))
-    answer = prediction["Predict"](request, timeout=10)
-    (output,) = answer.outputs.values()
-    near(output.float_val, wanted)
-    request.inputs["price"].CopyFrom(tensor(1, [rows], tensor_content=struct.pack("<%df" % rows, *asked["price"])))
-    request.inputs["user_id"].CopyFrom(tensor(9, [rows], tensor_content=struct.pack("<%dq" % rows, *asked["user_id"])))
-    near(next(iter(prediction["Predict"](request, timeout=10).outputs.values())).float_val, wanted)
+    cases = sorted(os.listdir(models_folder()))
+    assert len(cases) > 5
+    for case in cases:
+        for tolerance, inputs, wanted in exchanges(case):
+            answer = prediction["Predict"](predict_request(case, **inputs), timeout=20)
+            assert set(answer.outputs) == set(wanted), case
+            for name, output in answer.outputs.items():
+                assert [d.size for d in output.tensor_shape.dim] == list(wanted[name].array_shape.dim), case
+                same(list(getattr(output, FORMS[output.dtype][1])), output.dtype, wanted[name], tolerance)
+
+
+def golden_answers_are_inferred():
+    for case in sorted(os.listdir(models_folder())):
+        if case.endswith("-defaults") or case == "tf2-signatures":
+            continue  # the protocol has all inputs
+        for tolerance, inputs, wanted in exchanges(case):
+            request = message(V2 + "ModelInferRequest", model_name=case)
+            for name, given in inputs.items():
+                request.inputs.add(name=name, datatype=FORMS[given.dtype][3], shape=[d.size for d in given.tensor_shape.dim])
+                request.raw_input_contents.append(to_raw(given))
+            answer = v2["ModelInfer"](request, timeout=20)
+            for output, raw in zip(answer.outputs, answer.raw_output_contents):
+                dtype = wanted[output.name].dtype
+                assert output.datatype == FORMS[dtype][3] and list(output.shape) == list(wanted[output.name].array_shape.dim)
+                same(from_raw(dtype, raw), dtype, wanted[output.name], tolerance)
 
 
 def examples_are_classified_and_regressed():
@@ -218,7 +300,8 @@ def the_configuration_is_replaced():
         for name, base in names:
             request.config.model_config_list.config.add(name=name, base_path=base, model_platform="tensorflow")
         return models["HandleReloadConfigRequest"](request, timeout=30)
-    paths = {name: "%s/%s" % (models_folder(), name) for name in ("examples", "ctr")}
+    folder = os.path.dirname(models_folder())
+    paths = {"examples": folder + "/examples", "ev-ctr": folder + "/models/ev-ctr"}
     assert reload(paths.items()).status.error_code == 0
     assert reload([*paths.items(), ("copy", paths["examples"])]).status.error_code == 0
     records = [example(batches[0]["examples"][0]).SerializeToString()]
@@ -231,7 +314,7 @@ def the_configuration_is_replaced():
 
 
 def models_folder():
-    return sys.argv[1].rsplit("/", 1)[0] + "/models"
+    return os.path.dirname(descriptors) + "/models"
 
 
 # ------------------------------------------------------------ Open Inference Protocol
@@ -285,10 +368,10 @@ def the_server_describes_itself():
     config = v2["ModelConfig"](message(V2 + "ModelConfigRequest", name="examples"), timeout=10).config
     assert config.input[0].data_type == 13 and list(config.output[0].dims) == [-1, 3]
     index = v2["RepositoryIndex"](message(V2 + "RepositoryIndexRequest", ready=True), timeout=10)
-    assert {"examples", "ctr"} <= {m.name for m in index.models if m.state == "READY"}
+    assert {"examples", "ev-ctr"} <= {m.name for m in index.models if m.state == "READY"}
     stats = v2["ModelStatistics"](message(V2 + "ModelStatisticsRequest", name="examples"), timeout=10).model_stats[0]
     assert stats.inference_count > 0 and stats.inference_stats.success.count == stats.inference_count
-    v2["RepositoryModelLoad"](message(V2 + "RepositoryModelLoadRequest", model_name="ctr"), timeout=30)
+    v2["RepositoryModelLoad"](message(V2 + "RepositoryModelLoadRequest", model_name="ev-ctr"), timeout=30)
     refused(v2["RepositoryModelLoad"], message(V2 + "RepositoryModelLoadRequest", model_name="none"), Code.NOT_FOUND, "not found")
 
 
@@ -412,7 +495,7 @@ def channels_share_the_host():
 
 
 TESTS = [records_are_predicted_as_strings, golden_answers_are_given, examples_are_classified_and_regressed,
-         a_context_is_merged_into_each_example, several_signatures_answer_at_once, wrong_predictions_are_refused,
+         golden_answers_are_inferred, a_context_is_merged_into_each_example, several_signatures_answer_at_once, wrong_predictions_are_refused,
          metadata_and_status_are_told, tensors_are_inferred, wrong_inferences_are_refused, the_server_describes_itself,
          health_is_told_and_watched, descriptors_are_reflected, unknown_methods_are_unimplemented, messages_that_are_none_are_refused,
          compressed_and_large_messages_are_taken, deadlines_end_calls, a_full_queue_is_told_and_cancelled_calls_are_skipped,

@@ -18,17 +18,21 @@ work=$(mktemp -d) || exit 1
 hosts=
 trap '[ -z "$hosts" ] || kill $hosts; wait; rm -rf "$work"' EXIT
 
-(cd "$srcdir/api/host/proto" && find . -name '*.proto' | sed 's,^\./,,' | sort |
-	xargs protoc-c -I. --include_imports --descriptor_set_out="$work/descriptors.pb") || exit 1
+api=$(cd "$srcdir/api" && pwd)
+(cd "$api/host/proto" && find . -name '*.proto' | sed 's,^\./,,' | sort |
+	xargs protoc-c -I. -I"$api" --include_imports --descriptor_set_out="$work/descriptors.pb" predict.proto) || exit 1
 
 golden=$(cd "$srcdir/tests/golden" && pwd)
-mkdir -p "$work/models/examples" "$work/models/ctr"
-ln -s "$golden/tf1-examples/model" "$work/models/examples/3"
-ln -s "$golden/ev-ctr/model" "$work/models/ctr/1"
+model() { # model NAME BASE_PATH VERSION CASE
+	mkdir -p "$2" && ln -s "$golden/$4/model" "$2/$3"
+	echo "  config { name: \"$1\" base_path: \"$2\" model_platform: \"tensorflow\" }"
+}
 {
 	echo 'model_config_list {'
-	for name in examples ctr; do
-		echo "  config { name: \"$name\" base_path: \"$work/models/$name\" model_platform: \"tensorflow\" }"
+	model examples "$work/examples" 3 tf1-examples
+	for case in ev-ctr jax-layers keras2-bfloat16 keras2-half keras2-multitask tf1-defaults tf1-example tf1-signatures \
+		tf2-signatures tf2-text; do
+		model "$case" "$work/models/$case" 1 "$case"
 	done
 	echo '}'
 } >"$work/models.config"
@@ -47,6 +51,14 @@ for file in port slow_port; do
 		sleep 0.05
 		tries=$((tries + 1))
 	done
+done
+for option in --http1.1 --http2-prior-knowledge; do # by another content type it is not gRPC
+	code=$(curl -s -o "$work/answer" -w '%{http_code}' "$option" -d '{}' -H 'Content-Type: application/json' \
+		"http://127.0.0.1:$(cat "$work/port")/tensorflow.serving.PredictionService/Predict")
+	[ "$code" = 415 ] || {
+		echo "answered $code, not 415 ($option)"
+		exit 1
+	}
 done
 "$python" "$srcdir/tests/system/host_grpc.py" "$work/descriptors.pb" "$golden" "$(cat "$work/port")" \
 	"$(cat "$work/slow_port")" || {

@@ -158,6 +158,9 @@ static void versions_side_by_side(void **state)
 	await("/monitoring/prometheus/metrics",
 	      ":tensorflow:serving:request_count{model_name=\"a\",status=\"OK\"} 2");
 	await("/monitoring/prometheus/metrics",
+	      "serving_processor_model_version{model_name=\"a\",version=\"1\",state="
+	      "\"AVAILABLE\"} 1");
+	await("/monitoring/prometheus/metrics",
 	      ":tensorflow:serving:request_count{model_name=\"b\",status=\"OK\"} 1");
 }
 
@@ -286,6 +289,33 @@ static void a_signal_reads_the_file_again(void **state)
 	await("/v1/models/b", "AVAILABLE");
 	assert_answer("/v1/models/b:predict", 200, "[210.0]");
 	assert_answer("/v1/models/a:predict", 404, "Latest(a)");
+}
+
+#define LABELLED(label, version)                                    \
+	"model_config_list { config { name: 'a' base_path: '@/a'\n" \
+	"  version_labels { key: 'stable' value: 1 }\n"             \
+	"  version_labels { key: '" label "' value: " version " } } }"
+
+/* With the flag a new label may come before its version; one that is there must not move so. */
+static void a_label_may_come_first(void **state)
+{
+	(void)state;
+	write_version("a", 1, 1, 10);
+	write_config("model_config_list { config { name: 'a' base_path: '@/a' } }");
+	assert_true(start("--allow_version_labels_for_unavailable_models"));
+	write_config(LABELLED("next", "2"));
+	sp_host_process_signal(&host, SIGHUP);
+	await_log("models is in effect");
+	assert_answer("/v1/models/a/labels/stable:predict", 200, "[30.0]");
+	assert_answer("/v1/models/a/labels/next:predict", 404, "Specific(a, 2)");
+	write_config(LABELLED("next", "3"));
+	sp_host_process_signal(&host, SIGHUP);
+	await_log("Request to assign label next to {name: a version: 3}");
+	write_version("a", 2, 1, 20);
+	await("/v1/models/a/labels/next", "\"version\":\"2\",\"state\":\"AVAILABLE\"");
+	assert_answer("/v1/models/a/labels/next:predict", 200, "[60.0]");
+	/* It is the only version by now. */
+	assert_answer("/v1/models/a/labels/stable:predict", 404, "Specific(a, 1)");
 }
 
 static void a_file_is_looked_at_again(void **state)
@@ -457,15 +487,11 @@ int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		CASE(versions_side_by_side),
-		CASE(versions_come_and_go),
-		CASE(a_broken_model_hurts_no_other),
-		CASE(a_wrong_file_ends_it_at_the_start),
-		CASE(a_signal_reads_the_file_again),
-		CASE(a_file_is_looked_at_again),
-		CASE(a_share_goes_to_the_canary),
-		CASE(a_user_stays_where_he_is),
-		CASE(memory_goes_back),
+		CASE(versions_side_by_side),         CASE(versions_come_and_go),
+		CASE(a_broken_model_hurts_no_other), CASE(a_wrong_file_ends_it_at_the_start),
+		CASE(a_signal_reads_the_file_again), CASE(a_label_may_come_first),
+		CASE(a_file_is_looked_at_again),     CASE(a_share_goes_to_the_canary),
+		CASE(a_user_stays_where_he_is),      CASE(memory_goes_back),
 	};
 
 	return cmocka_run_group_tests_name("host_models", tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -275,11 +276,47 @@ static void by_another_name_it_is_tensorflow_serving(void **state)
 	sp_host_double_stop(&process);
 }
 
+static int socket_at(const char *path, struct sockaddr_un *address)
+{
+	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	assert_true(strlen(path) < sizeof(address->sun_path));
+	strcpy(address->sun_path, path);
+	return socket(AF_UNIX, SOCK_STREAM, 0);
+}
+
+/* As a process leaves it that is killed. */
+static void leave_socket(const char *path)
+{
+	struct sockaddr_un address;
+	int fd = socket_at(path, &address);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	close(fd);
+}
+
+static void expect_ready_at(const char *path)
+{
+	static const char request[] = "GET /healthz/ready HTTP/1.1\r\nHost: a\r\n"
+				      "Connection: close\r\n\r\n";
+	struct sockaddr_un address;
+	int fd = socket_at(path, &address);
+	char answer[1000] = "";
+	size_t size = 0;
+	ssize_t got;
+
+	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(write(fd, request, strlen(request)), strlen(request));
+	while ((got = read(fd, answer + size, sizeof(answer) - 1 - size)) > 0)
+		size += (size_t)got;
+	close(fd);
+	assert_non_null(strstr(answer, "200 OK"));
+}
+
 /* All that it has, as an operator may have it in a file; ours are two ports on the loopback. */
 static void a_stock_command_line_starts(void **state)
 {
 	sp_host_process process;
-	char port[40], config[5000], base[5000], batching[5000], monitoring[5000];
+	char port[40], config[5000], base[5000], batching[5000], monitoring[5000], path[5000];
 	sp_http_reply reply;
 
 	(void)state;
@@ -299,9 +336,11 @@ static void a_stock_command_line_starts(void **state)
 		 process.folder);
 	snprintf(monitoring, sizeof(monitoring), "--monitoring_config_file=%s/monitoring",
 		 process.folder);
+	snprintf(path, sizeof(path), "--grpc_socket_path=%s/socket", process.folder);
+	leave_socket(path + strlen("--grpc_socket_path="));
 	assert_true(sp_host_process_start(
 		&process, sp_host_double_path(),
-		SP_FLAGS(port, config, batching, monitoring, "--enable_batching",
+		SP_FLAGS(port, config, batching, monitoring, path, "--enable_batching",
 			 "--file_system_poll_wait_seconds=1", "--flush_filesystem_caches=false",
 			 "--rest_api_num_threads=4", "--num_load_threads=2",
 			 "--num_unload_threads=2", "--enable_model_warmup=true",
@@ -318,7 +357,11 @@ static void a_stock_command_line_starts(void **state)
 	assert_null(strstr(process.log, "0.0.0.0"));
 	sp_http_call(process.port, "GET", "/m", NULL, &reply);
 	assert_non_null(strstr(reply.body, "# TYPE"));
-	sp_host_double_stop(&process);
+	expect_ready_at(path + strlen("--grpc_socket_path="));
+	sp_host_process_signal(&process, SIGTERM);
+	assert_int_equal(sp_host_process_wait(&process), 0);
+	assert_int_equal(access(path + strlen("--grpc_socket_path="), F_OK), -1);
+	sp_host_process_fini(&process);
 }
 
 static void help_and_manual_have_the_same_flags(void **state)

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/host/grpc/grpc.h"
 #include "api/host/http/content_coding.h"
 #include "api/host/routes/route_errors.h"
 #include "base/clock.h"
@@ -50,17 +49,6 @@ void sp_grpc__fail(sp_http_request *request, sp_grpc_code code, const char *text
 	sp_grpc_failure failure;
 
 	sp_http_request_answer(request, sp_grpc__failure(&failure, code, text));
-}
-
-bool sp_grpc_refuse(sp_http_request *request, int status, const char *text)
-{
-	sp_grpc_failure failure;
-
-	if (!sp_grpc_is_call(request))
-		return false;
-	sp_http_request_set_answer(request,
-				   sp_grpc__failure(&failure, sp_grpc_code_of_http(status), text));
-	return true;
 }
 
 static sp_bytes header_of(const sp_grpc_call *call, const char *name)

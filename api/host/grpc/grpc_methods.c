@@ -117,11 +117,34 @@ static bool set_deadline(sp_http_request *request)
 	return true;
 }
 
+static bool is_grpc(const sp_http_head *head)
+{
+	return head->major == 2 && sp_grpc_is_content_type(sp_http_head_get(head, "content-type"));
+}
+
+/* Whether the path may be that of a method: "/package.Service/Method". */
+static bool is_method_like(sp_bytes path)
+{
+	return sp_bytes_starts_with(path, "/tensorflow.serving.") ||
+	       sp_bytes_starts_with(path, "/inference.") || sp_bytes_starts_with(path, "/grpc.");
+}
+
 bool sp_grpc_is_call(const sp_http_request *request)
 {
 	const sp_http_head *head = sp_http_request_head(request);
 
-	return head->major == 2 && sp_grpc_is_content_type(sp_http_head_get(head, "content-type"));
+	return is_grpc(head) || is_method_like(head->path);
+}
+
+bool sp_grpc_refuse(sp_http_request *request, int status, const char *text)
+{
+	sp_grpc_failure failure;
+
+	if (!is_grpc(sp_http_request_head(request)))
+		return false;
+	sp_http_request_set_answer(request,
+				   sp_grpc__failure(&failure, sp_grpc_code_of_http(status), text));
+	return true;
 }
 
 void sp_grpc_route(sp_serving *serving, sp_http_request *request)
@@ -130,6 +153,11 @@ void sp_grpc_route(sp_serving *serving, sp_http_request *request)
 	const method *called = find(head->path);
 	sp_model *model = NULL;
 
+	if (!is_grpc(head)) {
+		sp_http_request_fail(request, 415,
+				     "gRPC needs HTTP/2 and Content-Type: application/grpc");
+		return;
+	}
 	if (called == NULL || head->method != SP_HTTP_POST) {
 		sp_grpc__fail(request, SP_GRPC_UNIMPLEMENTED, "there is no such method");
 		return;

@@ -1,7 +1,6 @@
 #include "api/host/infer/infer_run.h"
 
 #include "api/host/infer/batcher.h"
-#include "api/host/infer/shadow.h"
 #include "base/clock.h"
 
 sp_status sp_infer_run(const sp_servable *servable, const sp_infer_request *request,
@@ -17,7 +16,8 @@ sp_status sp_infer_run(const sp_servable *servable, const sp_infer_request *requ
 		SP_TRY(sp_infer_call(result, servable->handle, request, limits, err));
 	sp_histogram_add(&servable->model->counters.runtime, result->run_ns);
 	atomic_fetch_add_explicit(&servable->served->runs, 1, memory_order_relaxed);
-	sp_shadow_offer(servable, request, result);
+	if (servable->shadow != NULL && servable->shadow_version >= 0)
+		servable->shadow->offer(servable->shadow->context, servable, request, result);
 	status = sp_infer_check(limits, sp_clock_now_ns(), err);
 	if (status != SP_OK)
 		sp_infer_result_fini(result);

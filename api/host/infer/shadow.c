@@ -13,6 +13,7 @@
 enum { MAX_WAITING = 32, MAX_BYTES = 64 << 20, FIRST_ARENA = 4 << 10, LOWEST_PRIORITY = 19 };
 
 struct sp_shadow {
+	sp_shadow_sink sink;
 	sp_models *models;
 	sp_queue *queue;
 	sp_thread_group *thread;
@@ -106,16 +107,13 @@ static void end_task(sp_shadow *shadow, task *t)
 	sp_arena_destroy(t->arena);
 }
 
-void sp_shadow_offer(const sp_servable *servable, const sp_infer_request *request,
-		     const sp_infer_result *result)
+static void offer(void *context, const sp_servable *servable, const sp_infer_request *request,
+		  const sp_infer_result *result)
 {
-	sp_shadow *shadow = servable->shadow;
+	sp_shadow *shadow = context;
+	size_t bytes = bytes_of(request, result);
 	task *t = NULL;
-	size_t bytes;
 
-	if (shadow == NULL || servable->shadow_version < 0)
-		return;
-	bytes = bytes_of(request, result);
 	if (atomic_fetch_add(&shadow->bytes, bytes) + bytes <= MAX_BYTES)
 		t = make_task(servable, request, result, bytes);
 	if (t != NULL && sp_queue_try_push(shadow->queue, t))
@@ -191,6 +189,7 @@ sp_status sp_shadow_create(sp_shadow **out, sp_models *models, sp_error *err)
 	if (shadow == NULL)
 		return sp_no_memory(err, "the shadow requests");
 	shadow->models = models;
+	shadow->sink = (sp_shadow_sink){offer, shadow};
 	status = create(shadow, err);
 	if (status != SP_OK) {
 		sp_shadow_destroy(shadow);
@@ -198,6 +197,11 @@ sp_status sp_shadow_create(sp_shadow **out, sp_models *models, sp_error *err)
 	}
 	*out = shadow;
 	return SP_OK;
+}
+
+const sp_shadow_sink *sp_shadow_get_sink(const sp_shadow *shadow)
+{
+	return &shadow->sink;
 }
 
 void sp_shadow_destroy(sp_shadow *shadow)

@@ -18,14 +18,10 @@ typedef struct sp_shadow sp_shadow;
 
 SP_MUST_CHECK sp_status sp_shadow_create(sp_shadow **out, sp_models *models, sp_error *err);
 
-/* Drops what waits.  NULL is fine. */
+/* Drops what waits; no request may run any more.  NULL is fine. */
 void sp_shadow_destroy(sp_shadow *shadow);
 
-/*
- * Takes a copy of a request that `servable` has run with this result, if it is to be run by
- * servable->shadow_version as well.
- */
-void sp_shadow_offer(const sp_servable *servable, const sp_infer_request *request,
-		     const sp_infer_result *result);
+/* For sp_models_set_shadow(). */
+const sp_shadow_sink *sp_shadow_get_sink(const sp_shadow *shadow);
 
 #endif

@@ -131,6 +131,20 @@ static void write_ready(sp_buffer *out, const sp_model_state *model)
 	sp_metric_add(out, SP_METRIC_READY, LABELS(label_of(model)), model->ready);
 }
 
+static void write_versions(sp_buffer *out, const sp_model_state *model)
+{
+	for (size_t i = 0; model->statuses != NULL && i < model->statuses->count; i++) {
+		const sp_version_status *status = &model->statuses->items[i];
+		char version[24];
+
+		snprintf(version, sizeof(version), "%" PRId64, status->version);
+		sp_metric_add(out, SP_METRIC_MODEL_VERSION,
+			      LABELS(label_of(model), text_label("version", version),
+				     text_label("state", sp_version_state_word(status->state))),
+			      1);
+	}
+}
+
 static void write_each(sp_buffer *out, const sp_host_state *host, sp_metric metric,
 		       void (*write)(sp_buffer *out, const sp_model_state *model))
 {
@@ -231,4 +245,5 @@ void sp_metrics_write_host(sp_buffer *out, const sp_host_state *host)
 	write_limits(out, host);
 	write_process(out, host);
 	write_each(out, host, SP_METRIC_READY, write_ready);
+	write_each(out, host, SP_METRIC_MODEL_VERSION, write_versions);
 }

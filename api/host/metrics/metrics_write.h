@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "api/host/metrics/counters.h"
-#include "api/host/model/versions_report.h"
+#include "api/host/model/version_status.h"
 #include "base/budget.h"
 #include "base/buffer.h"
 
@@ -24,7 +24,8 @@ typedef struct sp_model_state {
 	const int64_t *versions;      /* [version_count] that do not change */
 	const uint64_t *runs;         /* [version_count] */
 	size_t version_count;
-	const sp_versions_report *report; /* of the newest version; NULL: none is open */
+	const sp_version_statuses *statuses; /* NULL: unknown */
+	const sp_versions_report *report;    /* of the newest version; NULL: none is open */
 } sp_model_state;
 
 typedef struct sp_host_state {

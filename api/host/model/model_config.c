@@ -388,6 +388,7 @@ static sp_status read_json_model(void *out, const sp_config_field *field, sp_are
 		{"saved_model_tags", AT(saved_model_tags), sp_config_read_text, false},
 		{"session_num", AT(session_num), sp_config_read_i64, false},
 		{"batching", AT(batching), read_batching, false},
+		{"max_requests", AT(max_requests), sp_config_read_i64, false},
 		END};
 	sp_model_config *config = add_model(out, err);
 
@@ -444,6 +445,9 @@ static sp_status check_model(const sp_model_config *config, sp_error *err)
 				    config->name);
 	if (sum_of_shares(&config->traffic) > 100)
 		return sp_error_set(err, SP_INVALID, "model %s: the shares are more than 100 %%",
+				    config->name);
+	if (config->max_requests < 0)
+		return sp_error_set(err, SP_INVALID, "model %s: max_requests is negative",
 				    config->name);
 	if (config->session_num < 0 || config->session_num > 1024)
 		return sp_error_set(err, SP_INVALID, "model %s: session_num is not from 0 to 1024",

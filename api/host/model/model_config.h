@@ -63,9 +63,10 @@ typedef struct sp_model_config {
 	const sp_configured_label *labels; /* [label_count] */
 	size_t label_count;
 	sp_configured_traffic traffic;
-	const char *signature_name;         /* NULL: not given */
-	const char *saved_model_tags;       /* NULL: not given */
-	int64_t session_num;                /* 0: not given */
+	const char *signature_name;   /* NULL: not given */
+	const char *saved_model_tags; /* NULL: not given */
+	int64_t session_num;          /* 0: not given */
+	int64_t max_requests;         /* queued and computed at a time; 0: no limit of its own */
 	const sp_batching_config *batching; /* NULL: not given */
 } sp_model_config;
 

@@ -234,7 +234,7 @@ sp_status sp_models_list(sp_models *models, const sp_model_summary **out, size_t
 	return fits ? SP_OK : sp_no_memory(err, "the list of models");
 }
 
-void sp_models_set_shadow(sp_models *models, struct sp_shadow *shadow)
+void sp_models_set_shadow(sp_models *models, const sp_shadow_sink *shadow)
 {
 	models->shadow = shadow;
 }

@@ -1,6 +1,7 @@
 #ifndef SP_API_HOST_MODEL_MODELS_H
 #define SP_API_HOST_MODEL_MODELS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,8 @@ typedef struct sp_models sp_models;
 typedef struct sp_model {
 	const char *name;
 	uint32_t number; /* from 1 on; never reused */
+	atomic_uint_least64_t
+		max_requests; /* queued and computed at a time; 0: no limit of its own */
 	sp_model_counters counters;
 } sp_model;
 
@@ -39,6 +42,18 @@ typedef struct sp_model_selector {
 	const void *context;
 } sp_model_selector;
 
+struct sp_servable;
+struct sp_infer_request; /* infer/infer_call.h */
+struct sp_infer_result;
+
+/* Where requests go that a second version is to run as well (infer/shadow.h). */
+typedef struct sp_shadow_sink {
+	/* Takes a copy of a request that `servable` has run with this result. */
+	void (*offer)(void *context, const struct sp_servable *servable,
+		      const struct sp_infer_request *request, const struct sp_infer_result *result);
+	void *context;
+} sp_shadow_sink;
+
 /* A version that the caller holds until sp_servable_release(). */
 typedef struct sp_servable {
 	sp_model *model; /* also set by an acquire that fails, if the model is known */
@@ -47,8 +62,8 @@ typedef struct sp_servable {
 	sp_served_model *served;
 	int64_t shadow_version; /* that the request is to be run by as well, later; -1: none */
 	double shadow_tolerance;
-	struct sp_shadow *shadow;   /* for that; NULL: none */
-	struct sp_batcher *batcher; /* by which requests run; NULL: they are not batched */
+	const sp_shadow_sink *shadow; /* for that; NULL: none */
+	struct sp_batcher *batcher;   /* by which requests run; NULL: they are not batched */
 } sp_servable;
 
 /*
@@ -68,8 +83,8 @@ SP_MUST_CHECK sp_status sp_models_acquire(sp_models *models, const sp_model_sele
 SP_MUST_CHECK sp_status sp_models_acquire_processor(sp_models *models, sp_bytes name,
 						    sp_servable *out, sp_error *err);
 
-/* Where requests go that a second version is to run as well; before sp_models_load(). */
-void sp_models_set_shadow(sp_models *models, struct sp_shadow *shadow);
+/* Call it before sp_models_load(); the sink must outlive the registry. */
+void sp_models_set_shadow(sp_models *models, const sp_shadow_sink *shadow);
 
 /*
  * Batches requests (infer/batcher.h), by `config` unless a model has parameters of its own; before

@@ -100,6 +100,7 @@ static void configure(sp_managed_model *model, const sp_model_config *config)
 		if (unit->state == SP_VERSION_END)
 			sp_models__retry(unit);
 	model->config = config;
+	atomic_store(&model->public.max_requests, (uint64_t)config->max_requests);
 	model->poll_ns = 0;
 	model->changes++;
 }
@@ -443,6 +444,7 @@ sp_status sp_models_load(sp_models *models, sp_error *err)
 		status = first_failure(models, err);
 	else if (check_labels(models, &label) != SP_OK)
 		sp_log(SP_LOG_WARNING, "%s", label.text);
+	models->strict = false; /* what a reload brings may fail, and be tried again */
 	pthread_mutex_unlock(&models->lock);
 	return status;
 }

@@ -66,7 +66,7 @@ struct sp_models {
 	int64_t session_num;
 	bool strict; /* one model, given by flags, that must open at the first attempt */
 	sp_table_readers *readers;
-	struct sp_shadow *shadow;                     /* constant once loaded; NULL: none */
+	const sp_shadow_sink *shadow;                 /* constant once loaded; NULL: none */
 	struct sp_batcher *batcher;                   /* likewise */
 	const sp_batching_config *batching;           /* likewise; of models without their own */
 	_Atomic(sp_model *) by_number[SP_MAX_MODELS]; /* number - 1 */

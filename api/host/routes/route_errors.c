@@ -100,12 +100,25 @@ sp_status sp_route__no_signature(sp_bytes name, sp_error *err)
 			    name.size < 200 ? (int)name.size : 200, name.data);
 }
 
+/* Whether the model has as many requests as it may have at a time. */
+static bool is_full(const sp_model *model)
+{
+	uint64_t most = atomic_load(&model->max_requests);
+	uint64_t ended = sp_counter_get(&model->counters.ended);
+
+	return most != 0 && sp_counter_get(&model->counters.begun) - ended >= most;
+}
+
 void sp_route__enqueue(sp_serving *serving, sp_http_request *request, sp_job *job)
 {
 	sp_queued item = {.request = request, .job = job};
 	sp_model *model;
 
 	sp_serving_read_tag(serving, sp_http_request_tag(request), &model);
+	if (model != NULL && is_full(model)) {
+		sp_http_request_fail(request, 503, "too many requests of this model are waiting");
+		return;
+	}
 	if (model != NULL) {
 		item.ended = &model->counters.ended;
 		sp_counter_add(&model->counters.begun, 1);

@@ -24,6 +24,19 @@ static void write_host(sp_buffer *out, const sp_serving *serving, const sp_model
 				   });
 }
 
+/* NULL, which is not told, for a model without versions. */
+static const sp_version_statuses *read_statuses(const sp_serving *serving, const char *name,
+						sp_arena *arena)
+{
+	const sp_model_selector selector = {.name = sp_bytes_of(name)};
+	sp_version_statuses *list = sp_arena_zeros(arena, 1, sizeof(*list));
+
+	if (list == NULL ||
+	    sp_models_statuses(serving->models, &selector, list, arena, NULL) != SP_OK)
+		return NULL;
+	return list;
+}
+
 /* What the library reports of the newest version; no report where none is open. */
 static sp_status read_report(const sp_serving *serving, sp_model_state *model, sp_arena *arena,
 			     sp_error *err)
@@ -58,13 +71,15 @@ static sp_status write_all(sp_buffer *out, const sp_serving *serving, sp_arena *
 	if (models == NULL)
 		return sp_no_memory(err, "the metrics");
 	for (size_t i = 0; i < count; i++) {
-		models[i] = (sp_model_state){.name = list[i].model->name,
-					     .ready = list[i].ready,
-					     .thread_pool_name = serving->thread_pool_name,
-					     .counters = &list[i].model->counters,
-					     .versions = list[i].versions,
-					     .runs = list[i].runs,
-					     .version_count = list[i].version_count};
+		models[i] = (sp_model_state){
+			.name = list[i].model->name,
+			.ready = list[i].ready,
+			.counters = &list[i].model->counters,
+			.thread_pool_name = serving->thread_pool_name,
+			.versions = list[i].versions,
+			.runs = list[i].runs,
+			.statuses = read_statuses(serving, list[i].model->name, arena),
+			.version_count = list[i].version_count};
 		SP_TRY(read_report(serving, &models[i], arena, err));
 	}
 	write_host(out, serving, models, count);
