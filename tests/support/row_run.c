@@ -1,8 +1,12 @@
 #include "tests/support/row_run.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "api/host/infer/infer_run.h"
 
 _Atomic(sp_row_kind) sp_row_kind_of_model;
 atomic_size_t sp_row_log[SP_ROW_LOG], sp_row_runs, sp_row_open;
@@ -32,6 +36,58 @@ void sp_row_version_init(sp_row_version *version, struct sp_batcher *batcher, in
 					  .served = &version->served,
 					  .shadow_version = -1,
 					  .batcher = batcher};
+}
+
+/* ------------------------------------------------------------------ requests */
+
+enum { TEXT = 16 };
+
+static bool is_right(const sp_row_request *a, const sp_infer_result *result)
+{
+	const serving_processor_tensor *t = &result->tensors[a->only_t ? 0 : 1];
+	const serving_processor_bytes *texts = t->data;
+	const float *y = result->tensors[0].data;
+	size_t count = a->only_t ? 1 : 2;
+
+	if (result->count != count || t->count != a->rows || t->dims[0] != (int64_t)a->rows)
+		return false;
+	for (size_t i = 0; i < a->rows; i++) {
+		int number = a->from + (int)i;
+		char text[TEXT];
+
+		snprintf(text, sizeof(text), "%d", number);
+		if (texts[i].size != strlen(text) || memcmp(texts[i].data, text, strlen(text)) != 0)
+			return false;
+		if (!a->only_t && fabsf(y[i] - (float)a->width * (float)number) > 0)
+			return false;
+	}
+	return true;
+}
+
+void sp_row_ask(sp_row_request *a)
+{
+	static const char *const only_t[] = {"t"};
+	float x[SP_MAX_ROWS * SP_MAX_ROW_WIDTH];
+	char texts[SP_MAX_ROWS][TEXT];
+	serving_processor_bytes s[SP_MAX_ROWS];
+	const int64_t dims[] = {(int64_t)a->rows, (int64_t)a->width};
+	const serving_processor_tensor inputs[] = {
+		{"x", SERVING_PROCESSOR_FLOAT, 2, dims, a->rows * a->width, x},
+		{"s", SERVING_PROCESSOR_STRING, 1, dims, a->rows, s}};
+	const sp_infer_request request = {a->signature, inputs, 2, a->only_t ? only_t : NULL,
+					  a->only_t};
+	const sp_infer_limits limits = {a->deadline_ns, &a->cancelled};
+	sp_infer_result result;
+
+	for (size_t i = 0; i < a->rows; i++) {
+		for (size_t k = 0; k < a->width; k++)
+			x[i * a->width + k] = (float)(a->from + (int)i);
+		snprintf(texts[i], TEXT, "%d", a->from + (int)i);
+		s[i] = (serving_processor_bytes){texts[i], strlen(texts[i])};
+	}
+	a->status = sp_infer_run(&a->version->servable, &request, &limits, &result, &a->err);
+	a->right = a->status == SP_OK && is_right(a, &result);
+	sp_infer_result_fini(&result);
 }
 
 /* ------------------------------------------------------------------- the library */

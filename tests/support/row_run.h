@@ -1,6 +1,7 @@
 #ifndef SP_TESTS_SUPPORT_ROW_RUN_H
 #define SP_TESTS_SUPPORT_ROW_RUN_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +46,26 @@ typedef struct sp_row_version {
 	sp_servable servable;
 } sp_row_version;
 void sp_row_version_init(sp_row_version *version, struct sp_batcher *batcher, int64_t number);
+
+enum { SP_MAX_ROWS = 16, SP_MAX_ROW_WIDTH = 3 };
+
+/* A request of `rows` rows: all of x[i] are from + i, s[i] is that number as text. */
+typedef struct sp_row_request {
+	sp_row_version *version;
+	const serving_processor_signature *signature;
+	size_t rows, width;
+	int from;
+	bool only_t; /* else both outputs */
+	int64_t deadline_ns;
+	atomic_bool cancelled;
+	pthread_t thread; /* for the test */
+	/* The answer. */
+	sp_status status;
+	bool right;
+	sp_error err;
+} sp_row_request;
+
+/* Runs it by sp_infer_run(). */
+void sp_row_ask(sp_row_request *request);
 
 #endif

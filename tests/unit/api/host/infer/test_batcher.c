@@ -1,35 +1,18 @@
 #include "tests/support/cmocka.h"
 
-#include <math.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "api/host/infer/batcher.h"
-#include "api/host/infer/infer_run.h"
 #include "base/clock.h"
 #include "tests/support/row_run.h"
 
-enum { MAX_ROWS = 16, MAX_WIDTH = 3, TEXT = 16, SECOND = 1000000000 };
+enum { SECOND = 1000000000 };
 
 static sp_batcher *batcher; /* with one runner */
 static sp_row_version version;
 
-/* A request of `rows` rows, x[i] = {from + i, ...}, s[i] = "from+i". */
-typedef struct asked {
-	sp_row_version *version;
-	const serving_processor_signature *signature;
-	size_t rows, width;
-	int from;
-	bool only_t;
-	int64_t deadline_ns;
-	atomic_bool cancelled;
-	pthread_t thread;
-	sp_status status;
-	bool right; /* the answer */
-	sp_error err;
-} asked;
+typedef sp_row_request asked;
 
 #define ASK(rows_of, from_of)                                                           \
 	{                                                                               \
@@ -37,53 +20,9 @@ typedef struct asked {
 		.width = 2, .from = (from_of)                                           \
 	}
 
-static bool is_right(const asked *a, const sp_infer_result *result)
+static void *ask(void *request)
 {
-	const serving_processor_tensor *t = &result->tensors[a->only_t ? 0 : 1];
-	const serving_processor_bytes *texts = t->data;
-	const float *y = result->tensors[0].data;
-	size_t count = a->only_t ? 1 : 2;
-
-	if (result->count != count || t->count != a->rows || t->dims[0] != (int64_t)a->rows)
-		return false;
-	for (size_t i = 0; i < a->rows; i++) {
-		int number = a->from + (int)i;
-		char text[TEXT];
-
-		snprintf(text, sizeof(text), "%d", number);
-		if (texts[i].size != strlen(text) || memcmp(texts[i].data, text, strlen(text)) != 0)
-			return false;
-		if (!a->only_t && fabsf(y[i] - (float)a->width * (float)number) > 0)
-			return false;
-	}
-	return true;
-}
-
-static void *ask(void *context)
-{
-	static const char *const only_t[] = {"t"};
-	asked *a = context;
-	float x[MAX_ROWS * MAX_WIDTH];
-	char texts[MAX_ROWS][TEXT];
-	serving_processor_bytes s[MAX_ROWS];
-	const int64_t dims[] = {(int64_t)a->rows, (int64_t)a->width};
-	const serving_processor_tensor inputs[] = {
-		{"x", SERVING_PROCESSOR_FLOAT, 2, dims, a->rows * a->width, x},
-		{"s", SERVING_PROCESSOR_STRING, 1, dims, a->rows, s}};
-	const sp_infer_request request = {a->signature, inputs, 2, a->only_t ? only_t : NULL,
-					  a->only_t};
-	const sp_infer_limits limits = {a->deadline_ns, &a->cancelled};
-	sp_infer_result result;
-
-	for (size_t i = 0; i < a->rows; i++) {
-		for (size_t k = 0; k < a->width; k++)
-			x[i * a->width + k] = (float)(a->from + (int)i);
-		snprintf(texts[i], TEXT, "%d", a->from + (int)i);
-		s[i] = (serving_processor_bytes){texts[i], strlen(texts[i])};
-	}
-	a->status = sp_infer_run(&a->version->servable, &request, &limits, &result, &a->err);
-	a->right = a->status == SP_OK && is_right(a, &result);
-	sp_infer_result_fini(&result);
+	sp_row_ask(request);
 	return NULL;
 }
 
