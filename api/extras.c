@@ -1,4 +1,5 @@
 #include <config.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,7 +23,8 @@ _Static_assert((int)SERVING_PROCESSOR_OK == SP_OK &&
 		       (int)SERVING_PROCESSOR_NO_MEMORY == SP_NO_MEMORY &&
 		       (int)SERVING_PROCESSOR_BUSY == SP_BUSY &&
 		       (int)SERVING_PROCESSOR_DEADLINE == SP_DEADLINE &&
-		       (int)SERVING_PROCESSOR_INTERNAL == SP_INTERNAL,
+		       (int)SERVING_PROCESSOR_INTERNAL == SP_INTERNAL &&
+		       (int)SERVING_PROCESSOR_CANCELLED == SP_CANCELLED,
 	       "public codes equal sp_status");
 _Static_assert(SP_LOG_DEBUG == 0 && SP_LOG_INFO == 1 && SP_LOG_WARNING == 2 && SP_LOG_ERROR == 3,
 	       "public levels equal sp_log_level");
@@ -241,6 +243,24 @@ serving_processor_code serving_processor_give_order(void *model, serving_process
 	return status == SP_OK ? SERVING_PROCESSOR_OK : return_error(&reason, error);
 }
 
+serving_processor_code serving_processor_reload(void *model, serving_processor_error **error)
+{
+	return serving_processor_give_order(model, SERVING_PROCESSOR_RELOAD, -1, -1, NULL, error);
+}
+
+serving_processor_code serving_processor_rollback(void *model, serving_processor_error **error)
+{
+	return serving_processor_give_order(model, SERVING_PROCESSOR_ROLLBACK, -1, -1, NULL, error);
+}
+
+serving_processor_code serving_processor_pin_version(void *model, int64_t full_step,
+						     int64_t delta_step,
+						     serving_processor_error **error)
+{
+	return serving_processor_give_order(model, SERVING_PROCESSOR_PIN, full_step, delta_step,
+					    NULL, error);
+}
+
 /* ------------------------------------------------------------------- handles */
 
 /* A handle is the version itself, so that acquiring one allocates nothing. */
@@ -349,7 +369,8 @@ static void give_tensor(serving_processor_tensor *out, const sp_named_tensor *ou
 
 static sp_status run(sp_processor *processor, const sp_version *held, const char *signature,
 		     const serving_processor_tensor *inputs, const sp_typed_request *request,
-		     serving_processor_result *result, sp_error *err)
+		     const sp_request_limits *limits, serving_processor_result *result,
+		     sp_error *err)
 {
 	sp_arena *arena = result->arena;
 	sp_typed_request typed = *request;
@@ -362,7 +383,7 @@ static sp_status run(sp_processor *processor, const sp_version *held, const char
 	for (size_t i = 0; i < typed.input_count; i++)
 		SP_TRY(take_input(&views[i], &inputs[i], err));
 	typed.inputs = views;
-	SP_TRY(sp_processor_run(processor, held, signature, &typed, arena, &answer, err));
+	SP_TRY(sp_processor_run(processor, held, signature, &typed, limits, arena, &answer, err));
 	result->tensors = sp_arena_array(arena, answer.count, sizeof(*result->tensors));
 	if (result->tensors == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu outputs", answer.count);
@@ -387,12 +408,39 @@ static sp_status make_result(serving_processor_result **out, sp_error *err)
 	return SP_OK;
 }
 
+/* Members that the caller's struct does not have are zero. */
+static sp_status take_options(sp_request_limits *out, const serving_processor_run_options *options,
+			      sp_error *err)
+{
+	serving_processor_run_options known = {0};
+
+	*out = (sp_request_limits){0};
+	if (options == NULL)
+		return SP_OK;
+	if (options->size < sizeof(options->size))
+		return sp_error_set(err, SP_INVALID, "the options of the run have the size %zu",
+				    options->size);
+	if (options->size > sizeof(known))
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "the options of the run have %zu bytes; this library knows %zu",
+				    options->size, sizeof(known));
+	memcpy(&known, options, options->size);
+	if (known.deadline_ns < 0)
+		return sp_error_set(err, SP_INVALID, "the deadline %" PRId64 " is negative",
+				    known.deadline_ns);
+	out->deadline_ns = known.deadline_ns;
+	out->cancelled = known.cancelled;
+	return SP_OK;
+}
+
 static serving_processor_code run_by(sp_processor *processor, const sp_version *held,
 				     const char *signature, const serving_processor_tensor *inputs,
 				     const sp_typed_request *request,
+				     const serving_processor_run_options *options,
 				     serving_processor_result **result,
 				     serving_processor_error **error)
 {
+	sp_request_limits limits;
 	const char *outer = sp_log_set_subject(processor != NULL ? sp_processor_name(processor)
 								 : NULL);
 	serving_processor_result *made = NULL;
@@ -404,9 +452,11 @@ static serving_processor_code run_by(sp_processor *processor, const sp_version *
 		status = sp_error_set(&reason, SP_INVALID,
 				      "model, inputs, outputs or result is NULL");
 	else
+		status = take_options(&limits, options, &reason);
+	if (status == SP_OK)
 		status = make_result(&made, &reason);
 	if (status == SP_OK)
-		status = run(processor, held, signature, inputs, request, made, &reason);
+		status = run(processor, held, signature, inputs, request, &limits, made, &reason);
 	sp_log_set_subject(outer);
 	if (status != SP_OK) {
 		serving_processor_result_free(made);
@@ -427,7 +477,7 @@ serving_processor_code serving_processor_run(void *model, const char *signature,
 		.input_count = input_count, .outputs = outputs, .output_count = output_count};
 
 	return run_by(handle != NULL ? handle->processor : NULL, NULL, signature, inputs, &request,
-		      result, error);
+		      NULL, result, error);
 }
 
 serving_processor_code serving_processor_handle_run(
@@ -435,12 +485,71 @@ serving_processor_code serving_processor_handle_run(
 	const serving_processor_tensor *inputs, size_t input_count, const char *const *outputs,
 	size_t output_count, serving_processor_result **result, serving_processor_error **error)
 {
+	return serving_processor_handle_run_with(handle, signature, inputs, input_count, outputs,
+						 output_count, NULL, result, error);
+}
+
+serving_processor_code serving_processor_handle_run_with(
+	const serving_processor_handle *handle, const char *signature,
+	const serving_processor_tensor *inputs, size_t input_count, const char *const *outputs,
+	size_t output_count, const serving_processor_run_options *options,
+	serving_processor_result **result, serving_processor_error **error)
+{
 	const sp_version *version = version_of(handle);
 	sp_typed_request request = {
 		.input_count = input_count, .outputs = outputs, .output_count = output_count};
 
 	return run_by(version != NULL ? sp_processor_of(version) : NULL, version, signature, inputs,
-		      &request, result, error);
+		      &request, options, result, error);
+}
+
+/* The signature as JSON, a terminated block. */
+static sp_status describe(void **out, size_t *size, const sp_version *version,
+			  const char *signature, sp_error *err)
+{
+	const sp_endpoint *endpoint = sp_runtime_endpoint(version->runtime, signature);
+
+	if (endpoint == NULL)
+		return sp_error_set(err, SP_NOT_FOUND, "the model has no signature '%s'",
+				    signature);
+	*out = sp_alloc_text(endpoint->json);
+	*size = strlen(endpoint->json);
+	return *out != NULL ? SP_OK : sp_no_memory(err, "the signature's description");
+}
+
+static sp_status answer(void **out, size_t *size, const sp_version *version, const char *signature,
+			sp_bytes request, const serving_processor_run_options *options,
+			sp_error *err)
+{
+	sp_request_limits limits;
+
+	SP_TRY(take_options(&limits, options, err));
+	return sp_processor_predict(sp_processor_of(version), version, signature, request, &limits,
+				    out, size, err);
+}
+
+serving_processor_code serving_processor_handle_process(
+	const serving_processor_handle *handle, const char *signature, const void *input_data,
+	size_t input_size, const serving_processor_run_options *options, void **output_data,
+	size_t *output_size, serving_processor_error **error)
+{
+	const sp_version *version = version_of(handle);
+	const char *outer = sp_log_set_subject(
+		version != NULL ? sp_processor_name(sp_processor_of(version)) : NULL);
+	sp_bytes request = {input_data, input_size};
+	sp_status status;
+	sp_error reason;
+
+	if (version == NULL || output_data == NULL || output_size == NULL ||
+	    (input_data == NULL && input_size != 0))
+		status = sp_error_set(&reason, SP_INVALID, "handle, input or output is NULL");
+	else if (input_size == 0)
+		status = describe(output_data, output_size, version, signature, &reason);
+	else
+		status = answer(output_data, output_size, version, signature, request, options,
+				&reason);
+	sp_log_set_subject(outer);
+	return status == SP_OK ? SERVING_PROCESSOR_OK : return_error(&reason, error);
 }
 
 size_t serving_processor_result_count(const serving_processor_result *result)

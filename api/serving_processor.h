@@ -100,6 +100,7 @@ typedef enum serving_processor_code {
 	SERVING_PROCESSOR_BUSY = 7,
 	SERVING_PROCESSOR_DEADLINE = 8,
 	SERVING_PROCESSOR_INTERNAL = 9,
+	SERVING_PROCESSOR_CANCELLED = 10, /* by the flag of serving_processor_run_options */
 } serving_processor_code;
 
 /* Made by a function that failed; the caller frees it. */
@@ -298,6 +299,46 @@ SERVING_PROCESSOR_API serving_processor_code serving_processor_handle_run(
 	size_t output_count, serving_processor_result **result, serving_processor_error **error);
 
 /*
+ * What ends a run early.  A program sets `size` to sizeof(serving_processor_run_options) and all
+ * that it does not use to zero; a later library reads the shorter struct of an older program.
+ *
+ * deadline_ns  a time of CLOCK_MONOTONIC; 0: none.  It bounds the wait for a session and the run:
+ *              SERVING_PROCESSOR_DEADLINE.  The model's request_timeout_ms holds as well
+ * cancelled    a byte that is 0, and that another thread may set to 1 to end the run:
+ *              SERVING_PROCESSOR_CANCELLED.  A C `atomic_bool` or a C++ `std::atomic<bool>`;
+ *              NULL: none.  It must stay until the call returns
+ *
+ * Both are looked at before the run, after each round of a loop and once in a while between
+ * operators, so a run ends some time after.  While a caller waits for a session only the deadline
+ * ends the wait.
+ */
+typedef struct serving_processor_run_options {
+	size_t size;
+	int64_t deadline_ns;
+	const void *cancelled;
+} serving_processor_run_options;
+
+/* As serving_processor_handle_run(); `options` may be NULL. */
+SERVING_PROCESSOR_API serving_processor_code serving_processor_handle_run_with(
+	const serving_processor_handle *handle, const char *signature,
+	const serving_processor_tensor *inputs, size_t input_count, const char *const *outputs,
+	size_t output_count, const serving_processor_run_options *options,
+	serving_processor_result **result, serving_processor_error **error);
+
+/*
+ * As process() with the held version and any signature (NULL: the configured one), but a failure is
+ * told by its code and text, and is not logged.
+ *
+ * input_data   [input_size] a serialized tensorflow.eas.PredictRequest; with input_size 0 the
+ * answer is the signature as JSON output_data  set on success to a block for
+ * serving_processor_free(), of *output_size bytes followed by a NUL options      may be NULL
+ */
+SERVING_PROCESSOR_API serving_processor_code serving_processor_handle_process(
+	const serving_processor_handle *handle, const char *signature, const void *input_data,
+	size_t input_size, const serving_processor_run_options *options, void **output_data,
+	size_t *output_size, serving_processor_error **error);
+
+/*
  * Sets the steps of the live version: that of its full checkpoint (or the number of the
  * SavedModel's folder) and that of its delta; -1 if it has none.  Returns 0, or -1 for a NULL
  * model.
@@ -373,6 +414,14 @@ typedef enum serving_processor_order {
 SERVING_PROCESSOR_API serving_processor_code
 serving_processor_give_order(void *model, serving_processor_order order, int64_t full_step,
 			     int64_t delta_step, const char *by, serving_processor_error **error);
+
+/* serving_processor_give_order(), `by` NULL. */
+SERVING_PROCESSOR_API serving_processor_code
+serving_processor_reload(void *model, serving_processor_error **error);
+SERVING_PROCESSOR_API serving_processor_code
+serving_processor_rollback(void *model, serving_processor_error **error);
+SERVING_PROCESSOR_API serving_processor_code serving_processor_pin_version(
+	void *model, int64_t full_step, int64_t delta_step, serving_processor_error **error);
 
 #ifdef __cplusplus
 }

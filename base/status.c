@@ -29,6 +29,8 @@ const char *sp_status_name(sp_status status)
 		return "deadline";
 	case SP_INTERNAL:
 		return "internal";
+	case SP_CANCELLED:
+		return "cancelled";
 	}
 	return "unknown";
 }

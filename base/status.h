@@ -18,9 +18,10 @@ typedef enum sp_status {
 	SP_CORRUPT,     /* stored or received bytes break their own format */
 	SP_IO,          /* disk, network or RocksDB failed */
 	SP_NO_MEMORY,
-	SP_BUSY,     /* a bounded queue or pool is full; try later */
-	SP_DEADLINE, /* the deadline of the request has passed */
-	SP_INTERNAL, /* a bug */
+	SP_BUSY,      /* a bounded queue or pool is full; try later */
+	SP_DEADLINE,  /* the deadline of the request has passed */
+	SP_INTERNAL,  /* a bug */
+	SP_CANCELLED, /* the caller has given the request up */
 } sp_status;
 
 #define SP_ERROR_TEXT_SIZE 2048

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/cpu.h"
+#include "base/file.h"
 
 enum { MAX_CALLS = 1 << 20, MAX_ROUNDS = 99 };
 
@@ -93,4 +94,14 @@ int sp_bench_pin(int core)
 	CPU_ZERO(&set);
 	CPU_SET(core, &set);
 	return sched_setaffinity(0, sizeof(set), &set) == 0;
+}
+
+void sp_bench_read_file(char **bytes, size_t *size, const char *path)
+{
+	sp_error err;
+
+	if (sp_file_read(bytes, size, path, 1 << 30, &err) == SP_OK)
+		return;
+	fprintf(stderr, "%s\n", err.text);
+	exit(1);
 }

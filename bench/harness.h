@@ -32,6 +32,9 @@ typedef struct sp_bench_result {
 sp_bench_result sp_bench_case(const sp_bench_options *options, const char *name, sp_bench_fn *fn,
 			      void *context);
 
+/* Reads a file; the caller frees *bytes.  A failure is printed and ends the program. */
+void sp_bench_read_file(char **bytes, size_t *size, const char *path);
+
 /* Pins the calling thread to CPU `core`; false if the system refuses. */
 int sp_bench_pin(int core);
 

@@ -54,18 +54,21 @@ static sp_status open_configured(sp_processor *processor, const char *json, sp_e
 {
 	const sp_config *config = &processor->config;
 	int64_t start = sp_clock_now_ns();
-	size_t count;
+	sp_session_group_options sessions;
 
 	SP_TRY(sp_config_parse(&processor->config, json, err));
 	sp_config_log_remarks(config);
 	processor->config.embeddings.closing = &processor->closing;
 	processor->config.embeddings.serving = &processor->serving;
-	count = (size_t)config->session_num;
-	SP_TRY(sp_session_group_create(&processor->group, count,
-				       (sp_session_policy)config->select_session_policy, err));
-	SP_TRY(sp_session_group_create(&processor->acquire_slots, ACQUIRE_SLOTS,
-				       SP_SESSION_POLICY_MOD, err));
-	SP_TRY(sp_published_create(&processor->published, count + ACQUIRE_SLOTS, err));
+	sessions = (sp_session_group_options){
+		.count = (size_t)config->session_num,
+		.policy = (sp_session_policy)config->select_session_policy,
+		.max_waiting = (size_t)config->max_waiting,
+		.homes = config->homes};
+	SP_TRY(sp_session_group_create(&processor->group, &sessions, err));
+	SP_TRY(sp_published_create(&processor->published, sessions.count + ACQUIRE_SLOTS, err));
+	sessions = (sp_session_group_options){.count = ACQUIRE_SLOTS, .max_waiting = SIZE_MAX};
+	SP_TRY(sp_session_group_create(&processor->acquire_slots, &sessions, err));
 	SP_TRY(sp_updater_open(&processor->updater, config, processor->published, err));
 	atomic_store(&processor->serving, true);
 	log_ready(processor, start);
@@ -109,7 +112,7 @@ sp_version *sp_processor_acquire(sp_processor *processor)
 	size_t slot = 0, place;
 	sp_version *version;
 
-	/* It cannot fail without a deadline. */
+	/* It cannot fail without a deadline and with any number waiting. */
 	(void)!sp_session_group_acquire(&slot, processor->acquire_slots, 0, NULL);
 	place = sp_session_group_count(processor->group) + slot;
 	version = sp_published_pin(processor->published, place);
@@ -217,28 +220,49 @@ static void leave(sp_processor *processor, const admission *a)
 	sp_session_group_release(processor->group, a->number);
 }
 
+/* The earlier deadline of the caller's and the configuration's; SP_DEADLINE if it has passed. */
+static sp_status begin(sp_request_limits *out, const sp_processor *processor,
+		       const sp_request_limits *limits, sp_error *err)
+{
+	int64_t timeout_ns = processor->config.request_timeout_ms * 1000000, now;
+
+	*out = *limits;
+	if (timeout_ns == 0 && limits->deadline_ns == 0)
+		return SP_OK;
+	now = sp_clock_now_ns();
+	if (limits->deadline_ns == 0 || (timeout_ns != 0 && now + timeout_ns < limits->deadline_ns))
+		out->deadline_ns = now + timeout_ns;
+	if (now >= out->deadline_ns)
+		return sp_error_set(err, SP_DEADLINE, "the deadline of the request has passed");
+	return SP_OK;
+}
+
 /* Waits for a session, and pins the live version unless the caller holds a handle (`held`). */
 static sp_status admit(sp_processor *processor, const sp_version *held, const char *signature,
-		       admission *out, sp_error *err)
+		       const sp_request_limits *given, admission *out, sp_error *err)
 {
-	/* The time limit includes the wait for a session. */
-	int64_t timeout_ms = processor->config.request_timeout_ms;
-	int64_t deadline_ns = timeout_ms != 0 ? sp_clock_now_ns() + timeout_ms * 1000000 : 0;
+	sp_request_limits limits;
+	sp_status status = SP_OK;
 	const sp_version *version;
 	size_t number;
 
-	SP_TRY(sp_session_group_acquire(&number, processor->group, deadline_ns, err));
+	SP_TRY(begin(&limits, processor, given, err));
+	SP_TRY(sp_session_group_acquire(&number, processor->group, limits.deadline_ns, err));
 	version = held != NULL ? held : sp_published_pin(processor->published, number);
 	out->number = number;
 	out->target = (sp_request_target){
 		.session = sp_session_set_get(version->runtime->sessions, number),
 		.snapshot = sp_weights_snapshot(version->weights),
 		.endpoint = sp_runtime_endpoint(version->runtime, signature),
-		.deadline_ns = deadline_ns};
-	if (out->target.endpoint != NULL)
-		return SP_OK;
-	leave(processor, out);
-	return sp_error_set(err, SP_NOT_FOUND, "the model has no signature '%s'", signature);
+		.limits = limits};
+	if (out->target.endpoint == NULL)
+		status = sp_error_set(err, SP_NOT_FOUND, "the model has no signature '%s'",
+				      signature);
+	else if (limits.cancelled != NULL && atomic_load(limits.cancelled))
+		status = sp_error_set(err, SP_CANCELLED, "the request was cancelled");
+	if (status != SP_OK)
+		leave(processor, out);
+	return status;
 }
 
 const char *sp_processor_name(const sp_processor *processor)
@@ -251,26 +275,29 @@ sp_processor *sp_processor_of(const sp_version *version)
 	return atomic_load_explicit(&version->processor, memory_order_relaxed);
 }
 
-sp_status sp_processor_predict(sp_processor *processor, const char *signature, sp_bytes request,
-			       void **out, size_t *out_size, sp_error *err)
+sp_status sp_processor_predict(sp_processor *processor, const sp_version *held,
+			       const char *signature, sp_bytes request,
+			       const sp_request_limits *limits, void **out, size_t *out_size,
+			       sp_error *err)
 {
+	static const sp_request_limits none = {0};
 	sp_status status;
 	admission a;
 
-	SP_TRY(admit(processor, NULL, signature, &a, err));
+	SP_TRY(admit(processor, held, signature, limits != NULL ? limits : &none, &a, err));
 	status = sp_request_answer(&a.target, request, out, out_size, err);
 	leave(processor, &a);
 	return status;
 }
 
 sp_status sp_processor_run(sp_processor *processor, const sp_version *held, const char *signature,
-			   const sp_typed_request *request, sp_arena *arena, sp_typed_answer *out,
-			   sp_error *err)
+			   const sp_typed_request *request, const sp_request_limits *limits,
+			   sp_arena *arena, sp_typed_answer *out, sp_error *err)
 {
 	sp_status status;
 	admission a;
 
-	SP_TRY(admit(processor, held, signature, &a, err));
+	SP_TRY(admit(processor, held, signature, limits, &a, err));
 	status = sp_request_run_typed(&a.target, request, arena, out, err);
 	leave(processor, &a);
 	return status;

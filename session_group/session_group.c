@@ -10,23 +10,21 @@
 
 struct sp_session_group {
 	sp_slots *slots;
-	sp_session_policy policy;
+	sp_session_group_options options;
 	atomic_uint_least64_t turn; /* for RR */
-	size_t count;
 };
 
-sp_status sp_session_group_create(sp_session_group **out, size_t count, sp_session_policy policy,
+sp_status sp_session_group_create(sp_session_group **out, const sp_session_group_options *options,
 				  sp_error *err)
 {
 	sp_session_group *group = sp_alloc_zero(1, sizeof(*group));
 	sp_status status;
 
-	assert(count >= 1);
+	assert(options->count >= 1);
 	if (group == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu sessions", count);
-	group->policy = policy;
-	group->count = count;
-	status = sp_slots_create(&group->slots, count, err);
+		return sp_no_memory(err, "%zu sessions", options->count);
+	group->options = *options;
+	status = sp_slots_create(&group->slots, options->count, options->max_waiting, err);
 	if (status != SP_OK) {
 		sp_free(group);
 		return status;
@@ -45,7 +43,7 @@ void sp_session_group_destroy(sp_session_group *group)
 
 size_t sp_session_group_count(const sp_session_group *group)
 {
-	return group->count;
+	return group->options.count;
 }
 
 /*
@@ -62,24 +60,46 @@ static size_t thread_number(void)
 	return (size_t)(x ^ (x >> 31));
 }
 
-static size_t preferred_by(sp_session_group *group)
+static sp_slots_wish wish_for(sp_session_group *group)
 {
-	if (group->count == 1)
-		return 0;
-	if (group->policy == SP_SESSION_POLICY_MOD)
-		return thread_number();
-	return (size_t)(atomic_fetch_add_explicit(&group->turn, 1, memory_order_relaxed) %
-			group->count);
+	sp_slots_wish wish = {0};
+	sp_session_list near;
+
+	if (group->options.count == 1)
+		return wish;
+	if (group->options.homes != NULL) {
+		near = sp_session_homes_near(group->options.homes);
+		wish.numbers = near.numbers;
+		wish.count = near.count;
+	}
+	if (group->options.policy == SP_SESSION_POLICY_MOD)
+		wish.first = thread_number();
+	else
+		wish.first = (size_t)atomic_fetch_add_explicit(&group->turn, 1,
+							       memory_order_relaxed);
+	return wish;
 }
 
 sp_status sp_session_group_acquire(size_t *out, sp_session_group *group, int64_t deadline_ns,
 				   sp_error *err)
 {
-	if (sp_slots_acquire(out, group->slots, preferred_by(group), deadline_ns))
-		return SP_OK;
-	return sp_error_set(err, SP_DEADLINE,
-			    "the deadline of the request has passed: all of %zu sessions are busy",
-			    group->count);
+	sp_status status = sp_slots_acquire(out, group->slots, wish_for(group), deadline_ns);
+
+	if (status == SP_BUSY)
+		return sp_error_set(err, SP_BUSY,
+				    "all of %zu sessions are busy, and %zu requests wait already",
+				    group->options.count, group->options.max_waiting);
+	if (status == SP_DEADLINE)
+		return sp_error_set(
+			err, SP_DEADLINE,
+			"the deadline of the request has passed: all of %zu sessions are busy",
+			group->options.count);
+	return status;
+}
+
+bool sp_session_group_acquire_idle(size_t *out, sp_session_group *group)
+{
+	return sp_slots_acquire_idle(out, group->slots, wish_for(group));
 }
 
 void sp_session_group_release(sp_session_group *group, size_t number)

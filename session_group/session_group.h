@@ -1,10 +1,12 @@
 #ifndef SP_SESSION_GROUP_SESSION_GROUP_H
 #define SP_SESSION_GROUP_SESSION_GROUP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
+#include "session_group/session_homes.h"
 
 /*
  * Limits the number of concurrent requests to N.  Each request acquires a number below N, and with
@@ -16,9 +18,10 @@
  *        memory of the session stays in the caches of its core
  *   RR   round robin
  *
- * If the preferred number is busy, the request takes an idle one; if all are busy, it waits, first
- * come first served.  Acquiring an idle number and releasing it takes no lock and makes no system
- * call.
+ * Both choose among the sessions near the caller's processor, if sessions have homes.  If the
+ * preferred number is busy, the request takes an idle one near, then any idle one; if all are busy,
+ * it waits, first come first served, unless too many wait already.  Acquiring an idle number and
+ * releasing it takes no lock and makes no system call.
  *
  * Threads: thread-safe, except create and destroy.
  */
@@ -29,9 +32,16 @@ typedef enum sp_session_policy {
 	SP_SESSION_POLICY_RR,
 } sp_session_policy;
 
-/* `count` >= 1. */
-SP_MUST_CHECK sp_status sp_session_group_create(sp_session_group **out, size_t count,
-						sp_session_policy policy, sp_error *err);
+typedef struct sp_session_group_options {
+	size_t count; /* >= 1 */
+	sp_session_policy policy;
+	size_t max_waiting;            /* requests that may wait at once */
+	const sp_session_homes *homes; /* of `count` sessions; outlives the group; may be NULL */
+} sp_session_group_options;
+
+SP_MUST_CHECK sp_status sp_session_group_create(sp_session_group **out,
+						const sp_session_group_options *options,
+						sp_error *err);
 
 /* All numbers must have been released.  NULL is fine. */
 void sp_session_group_destroy(sp_session_group *group);
@@ -40,10 +50,13 @@ size_t sp_session_group_count(const sp_session_group *group);
 
 /*
  * Acquires a number below count; waits while all are busy.  SP_DEADLINE when deadline_ns, a time of
- * sp_clock_now_ns(), passes first; 0: no deadline, and it cannot fail.
+ * sp_clock_now_ns(), passes first; 0: no deadline.  SP_BUSY at once when max_waiting wait already.
  */
 SP_MUST_CHECK sp_status sp_session_group_acquire(size_t *out, sp_session_group *group,
 						 int64_t deadline_ns, sp_error *err);
+
+/* A number that is idle now; false, and it does not wait, where none is. */
+bool sp_session_group_acquire_idle(size_t *out, sp_session_group *group);
 
 /* The caller must no longer use the session and the version of this number. */
 void sp_session_group_release(sp_session_group *group, size_t number);

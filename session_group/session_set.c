@@ -7,11 +7,13 @@
 
 struct sp_session_set {
 	size_t count;
+	const sp_session_homes *homes;
 	sp_session *sessions[];
 };
 
 sp_status sp_session_set_create(sp_session_set **out, const sp_program *program, size_t count,
-				size_t workspace_limit, sp_error *err)
+				size_t workspace_limit, const sp_session_homes *homes,
+				sp_error *err)
 {
 	sp_session_set *set = NULL;
 
@@ -21,10 +23,13 @@ sp_status sp_session_set_create(sp_session_set **out, const sp_program *program,
 	if (set == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu sessions", count);
 	set->count = count;
+	set->homes = homes;
 	for (size_t i = 0; i < count; i++) {
-		sp_status status = sp_session_create(&set->sessions[i], program, workspace_limit,
-						     err);
+		sp_status status;
 
+		sp_session_set_enter_home(set, i);
+		status = sp_session_create(&set->sessions[i], program, workspace_limit, err);
+		sp_session_set_leave_home(set, i);
 		if (status != SP_OK) {
 			sp_session_set_destroy(set);
 			return status;
@@ -47,4 +52,18 @@ sp_session *sp_session_set_get(const sp_session_set *set, size_t number)
 {
 	assert(number < set->count);
 	return set->sessions[number];
+}
+
+void sp_session_set_enter_home(const sp_session_set *set, size_t number)
+{
+	int node = sp_session_homes_node(set->homes, number);
+
+	if (node >= 0)
+		sp_numa_prefer(node);
+}
+
+void sp_session_set_leave_home(const sp_session_set *set, size_t number)
+{
+	if (sp_session_homes_node(set->homes, number) >= 0)
+		sp_numa_prefer(-1);
 }

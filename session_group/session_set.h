@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "engine/runtime/program.h"
+#include "session_group/session_homes.h"
 
 /*
  * N sessions of one program: the scratch memory of N concurrent requests.  They serve every version
@@ -14,14 +15,25 @@
  */
 typedef struct sp_session_set sp_session_set;
 
-/* `program` must outlive the set.  `workspace_limit`: bytes that one request may use. */
+/*
+ * `program` and `homes`, which may be NULL, must outlive the set.  `workspace_limit`: bytes that
+ * one request may use.
+ */
 SP_MUST_CHECK sp_status sp_session_set_create(sp_session_set **out, const sp_program *program,
-					      size_t count, size_t workspace_limit, sp_error *err);
+					      size_t count, size_t workspace_limit,
+					      const sp_session_homes *homes, sp_error *err);
 
 /* NULL is fine. */
 void sp_session_set_destroy(sp_session_set *set);
 
 /* Session `number` < count. */
 sp_session *sp_session_set_get(const sp_session_set *set, size_t number);
+
+/*
+ * From enter to leave the calling thread takes new memory from the node of session `number`, as far
+ * as it has one: so its first requests place the session's memory.
+ */
+void sp_session_set_enter_home(const sp_session_set *set, size_t number);
+void sp_session_set_leave_home(const sp_session_set *set, size_t number);
 
 #endif

@@ -14,9 +14,10 @@
  * `balance` is the number of idle slots that no thread has a claim on, less the number of waiting
  * threads.
  *
- * Acquire decrements it.  If it was positive, the thread has a claim: an idle slot exists for it,
- * and it searches for one.  Otherwise the thread queues until a release gives it a claim.  While
- * any thread waits the balance is at most zero, so new threads cannot overtake.
+ * Acquire decrements it, but never below -max_waiting.  If it was positive, the thread has a claim:
+ * an idle slot exists for it, and it searches for one.  Otherwise the thread queues until a release
+ * gives it a claim.  While any thread waits the balance is at most zero, so new threads cannot
+ * overtake.
  *
  * A thread whose deadline has passed increments the balance again and leaves the queue, but only
  * while the balance is negative: then there are more waiters than claims being given.  Otherwise
@@ -51,11 +52,12 @@ struct sp_slots {
 	size_t waiting;
 	size_t early_claims; /* for threads that have decremented `balance` and not queued yet */
 
+	int64_t max_waiting;
 	size_t count;
 	slot slots[];
 };
 
-sp_status sp_slots_create(sp_slots **out, size_t count, sp_error *err)
+sp_status sp_slots_create(sp_slots **out, size_t count, size_t max_waiting, sp_error *err)
 {
 	sp_slots *slots = NULL;
 
@@ -71,6 +73,7 @@ sp_status sp_slots_create(sp_slots **out, size_t count, sp_error *err)
 	slots->last = &slots->first;
 	slots->waiting = 0;
 	slots->early_claims = 0;
+	slots->max_waiting = max_waiting < INT64_MAX ? (int64_t)max_waiting : INT64_MAX;
 	slots->count = count;
 	for (size_t i = 0; i < count; i++)
 		atomic_init(&slots->slots[i].busy, false);
@@ -97,18 +100,37 @@ size_t sp_slots_waiting(sp_slots *slots)
 	return waiting;
 }
 
-/* The calling thread has a claim, so an idle slot exists. */
-static size_t take_idle(sp_slots *slots, size_t preferred)
+static bool take(sp_slots *slots, size_t i)
 {
-	size_t i = preferred % slots->count;
+	atomic_bool *busy = &slots->slots[i].busy;
 
-	for (;; i = i + 1 == slots->count ? 0 : i + 1) {
-		atomic_bool *busy = &slots->slots[i].busy;
+	return !atomic_load_explicit(busy, memory_order_relaxed) &&
+	       !atomic_exchange_explicit(busy, true, memory_order_acquire);
+}
 
-		if (!atomic_load_explicit(busy, memory_order_relaxed) &&
-		    !atomic_exchange_explicit(busy, true, memory_order_acquire))
+/* The calling thread has a claim, so an idle slot exists. */
+static size_t take_idle(sp_slots *slots, sp_slots_wish wish)
+{
+	size_t i = wish.first % slots->count;
+
+	for (size_t k = 0; wish.numbers != NULL && k < wish.count; k++) {
+		i = wish.numbers[(wish.first % wish.count + k) % wish.count];
+		if (take(slots, i))
 			return i;
 	}
+	while (!take(slots, i))
+		i = i + 1 == slots->count ? 0 : i + 1;
+	return i;
+}
+
+/* Decrements the balance unless that makes it less than `least`; *before is what it was. */
+static bool decrement(sp_slots *slots, int64_t least, int_least64_t *before)
+{
+	*before = atomic_load_explicit(&slots->balance, memory_order_relaxed);
+	while (*before > least)
+		if (atomic_compare_exchange_weak(&slots->balance, before, *before - 1))
+			return true;
+	return false;
 }
 
 /* The lock is held. */
@@ -198,11 +220,25 @@ static void give_claim(sp_slots *slots)
 	pthread_mutex_unlock(&slots->lock);
 }
 
-bool sp_slots_acquire(size_t *out, sp_slots *slots, size_t preferred, int64_t deadline_ns)
+sp_status sp_slots_acquire(size_t *out, sp_slots *slots, sp_slots_wish wish, int64_t deadline_ns)
 {
-	if (atomic_fetch_sub(&slots->balance, 1) <= 0 && !wait_for_claim(slots, deadline_ns))
+	int_least64_t before;
+
+	if (!decrement(slots, -slots->max_waiting, &before))
+		return SP_BUSY;
+	if (before <= 0 && !wait_for_claim(slots, deadline_ns))
+		return SP_DEADLINE;
+	*out = take_idle(slots, wish);
+	return SP_OK;
+}
+
+bool sp_slots_acquire_idle(size_t *out, sp_slots *slots, sp_slots_wish wish)
+{
+	int_least64_t before;
+
+	if (!decrement(slots, 0, &before))
 		return false;
-	*out = take_idle(slots, preferred);
+	*out = take_idle(slots, wish);
 	return true;
 }
 

@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include "api/host/grpc/grpc.h"
+#include "api/host/infer/shadow.h"
 #include "api/host/limits.h"
+#include "api/host/model/server_configs.h"
 #include "api/host/routes/route.h"
 #include "api/host/workers.h"
 #include "base/log.h"
 
-enum { MAX_ORDERS = 4, MAX_SCRAPES = 4 };
+enum { MAX_ORDERS = 4, MAX_SCRAPES = 4, FIRST_ARENA = 4 << 10 };
 enum { MAX_HEAD_BYTES = 16 << 10, HEAD_TIMEOUT_MS = 10000 };
 
 static int64_t cpu_count(void)
@@ -78,14 +80,72 @@ static void set_memory(sp_host *host)
 	sp_budget_init(&host->serving.memory, memory < SIZE_MAX ? (size_t)memory : SIZE_MAX);
 }
 
+/* Where to listen; TensorFlow Serving takes port 0 of its REST API for none. */
+static size_t list_addresses(sp_host *host, sp_http_address *out)
+{
+	const sp_flags *flags = host->serving.flags;
+	size_t count = 0;
+
+	if (flags->rest_api_port != 0 || !flags->tfs)
+		out[count++] = (sp_http_address){flags->rest_api_host,
+						 (uint16_t)flags->rest_api_port};
+	/* Of equal ones one will do: any port answers all protocols. */
+	if ((flags->port > 0 && flags->port != flags->rest_api_port) ||
+	    (flags->port == 0 && !flags->tfs))
+		out[count++] = (sp_http_address){flags->rest_api_host, (uint16_t)flags->port};
+	if (host->socket_address != NULL)
+		out[count++] = (sp_http_address){host->socket_address, 0};
+	return count;
+}
+
+/* Reads the configuration files of the flags, but for that of the models. */
+static sp_status read_configs(sp_host *host, sp_error *err)
+{
+	const sp_flags *flags = host->serving.flags;
+	sp_monitoring_config monitoring;
+	sp_batching_config batching;
+
+	host->arena = sp_arena_create(FIRST_ARENA);
+	if (host->arena == NULL)
+		return sp_no_memory(err, "the configuration");
+	host->serving.metrics_path = flags->metrics_path;
+	if (flags->monitoring_config_file != NULL) {
+		SP_TRY(sp_monitoring_config_read(&monitoring, flags->monitoring_config_file,
+						 host->arena, err));
+		host->serving.metrics_path = monitoring.enable ? monitoring.path : "";
+	}
+	if (flags->batching_parameters_file != NULL)
+		SP_TRY(sp_batching_config_read(&batching, flags->batching_parameters_file,
+					       host->arena, err));
+	if (flags->grpc_socket_path != NULL && *flags->grpc_socket_path != '\0') {
+		host->socket_address = sp_arena_printf(host->arena, "unix:%s",
+						       flags->grpc_socket_path);
+		if (host->socket_address == NULL)
+			return sp_no_memory(err, "the configuration");
+	}
+	if (flags->ssl_config_file != NULL)
+		return sp_error_set(err, SP_UNSUPPORTED, "--ssl_config_file: no TLS is built in");
+	return SP_OK;
+}
+
+/* One line about all flags that were given for TensorFlow Serving and do nothing here. */
+static void log_ignored(const sp_flags *flags)
+{
+	sp_buffer text;
+
+	sp_buffer_init(&text, 16 << 10);
+	sp_flags_print_ignored(flags, &text);
+	if (text.size != 0 && !text.failed)
+		sp_log(SP_LOG_INFO, "flags without effect: %s", text.data);
+	sp_buffer_fini(&text);
+}
+
 static sp_status start_server(sp_host *host, sp_error *err)
 {
 	const sp_flags *flags = host->serving.flags;
 	size_t descriptors = sp_limits_raise_descriptors();
 	int64_t io_threads = flags->rest_api_num_io_threads;
 	sp_http_options options = {
-		.host = flags->rest_api_host,
-		.port = (uint16_t)flags->rest_api_port,
 		.reuse_port = flags->reuse_port,
 		.cors = flags->rest_api_enable_cors_support,
 		.io_threads = (size_t)(io_threads != 0 ? io_threads : (cpu_count() + 7) / 8),
@@ -105,7 +165,9 @@ static sp_status start_server(sp_host *host, sp_error *err)
 		.context = host,
 	};
 
-	return sp_http_server_create(&host->serving.server, &options, err);
+	host->address_count = list_addresses(host, host->addresses);
+	return sp_http_servers_create(&host->serving.servers, host->addresses, host->address_count,
+				      &options, err);
 }
 
 static sp_status start(sp_host *host, sp_error *err)
@@ -113,6 +175,8 @@ static sp_status start(sp_host *host, sp_error *err)
 	int64_t threads = host->serving.flags->rest_api_num_threads;
 	int64_t sessions = host->serving.flags->session_num;
 
+	log_ignored(host->serving.flags);
+	SP_TRY(read_configs(host, err));
 	/*
 	 * One more than CPUs: large requests may use all CPUs, which leaves a thread to small ones.
 	 */
@@ -120,6 +184,8 @@ static sp_status start(sp_host *host, sp_error *err)
 	SP_TRY(sp_models_create(&host->serving.models, host->serving.flags,
 				sessions != 0 ? sessions : (int64_t)host->serving.worker_count,
 				err));
+	SP_TRY(sp_shadow_create(&host->shadow, host->serving.models, err));
+	sp_models_set_shadow(host->serving.models, sp_shadow_get_sink(host->shadow));
 	set_memory(host);
 	host->serving.queue = sp_request_queue_create((size_t)host->serving.flags->max_queue,
 						      host->serving.worker_count);
@@ -151,29 +217,43 @@ sp_status sp_host_load(sp_host *host, sp_error *err)
 	return sp_models_load(host->serving.models, err);
 }
 
+void sp_host_reload(sp_host *host)
+{
+	if (sp_models_reload_file(host->serving.models))
+		sp_log(SP_LOG_INFO, "SIGHUP: the models' configuration is read again");
+	else
+		sp_log(SP_LOG_INFO, "SIGHUP: nothing to reload; new versions are served as they "
+				    "come, flags and configuration are read at the start only");
+}
+
+bool sp_host_is_loading(const sp_host *host)
+{
+	return sp_models_are_loading(host->serving.models);
+}
+
 void sp_host_drain(sp_host *host)
 {
 	atomic_store(&host->serving.draining, true);
-	sp_http_server_drain(host->serving.server);
+	sp_http_servers_drain(host->serving.servers);
 }
 
 void sp_host_upkeep(sp_host *host)
 {
-	sp_upkeep_run(&host->upkeep, host->serving.server, &host->serving.memory);
+	sp_upkeep_run(&host->upkeep, host->serving.servers, &host->serving.memory);
 }
 
 bool sp_host_is_busy(const sp_host *host)
 {
 	sp_http_server_load load;
 
-	sp_http_server_get_load(host->serving.server, &load);
+	sp_http_servers_get_load(host->serving.servers, &load);
 	return load.busy != 0;
 }
 
 bool sp_host_stop(sp_host *host, int64_t timeout_ms)
 {
 	sp_host_drain(host);
-	return sp_http_server_stop(host->serving.server, timeout_ms);
+	return sp_http_servers_stop(host->serving.servers, timeout_ms);
 }
 
 /* Order: threads that answer requests, the server, then what both use. */
@@ -186,10 +266,12 @@ void sp_host_finish(sp_host *host)
 	if (host->serving.scrapes != NULL)
 		sp_request_queue_close(host->serving.scrapes);
 	sp_workers_destroy(host->workers);
-	sp_http_server_destroy(host->serving.server);
+	sp_http_servers_destroy(host->serving.servers);
 	sp_request_queue_destroy(host->serving.queue);
 	sp_request_queue_destroy(host->serving.orders);
 	sp_request_queue_destroy(host->serving.scrapes);
+	sp_shadow_destroy(host->shadow);
 	sp_models_destroy(host->serving.models);
+	sp_arena_destroy(host->arena);
 	memset(host, 0, sizeof(*host));
 }

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "api/serving_processor.h"
-#include "base/file.h"
 #include "bench/harness.h"
 #include "bench/usage.h"
 
@@ -33,16 +32,6 @@ static void run(void *context)
 	free(out);
 }
 
-static void read_file(const char *path, char **bytes, size_t *size)
-{
-	sp_error err;
-
-	if (sp_file_read(bytes, size, path, 1 << 30, &err) == SP_OK)
-		return;
-	fprintf(stderr, "%s\n", err.text);
-	exit(1);
-}
-
 static const char usage[] = "usage: bench_process CONFIG.json REQUEST.pb...\n";
 
 int main(int argc, char **argv)
@@ -59,14 +48,14 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	sp_bench_pin(0);
-	read_file(argv[1], &config, &size);
+	sp_bench_read_file(&config, &size, argv[1]);
 	r.model = initialize("", config, &state);
 	free(config);
 	if (r.model == NULL)
 		return 1;
 	for (int i = 2; i < argc; i++) {
 		r.path = argv[i];
-		read_file(argv[i], &r.bytes, &r.size);
+		sp_bench_read_file(&r.bytes, &r.size, argv[i]);
 		sp_bench_case(&options, argv[i], run, &r);
 		free(r.bytes);
 	}

@@ -15,7 +15,7 @@ static sp_status run_region(sp_execution *ex, uint32_t region);
 static sp_status check_time(const sp_execution *ex)
 {
 	if (ex->stop != NULL && atomic_load_explicit(ex->stop, memory_order_relaxed))
-		return sp_error_set(ex->call.err, SP_BUSY, "loading was stopped");
+		return sp_error_set(ex->call.err, SP_CANCELLED, "the request was cancelled");
 	if (ex->deadline_ns == 0 || sp_clock_now_ns() < ex->deadline_ns)
 		return SP_OK;
 	return sp_error_set(ex->call.err, SP_DEADLINE, "the deadline of the request has passed");
@@ -316,7 +316,7 @@ static sp_status run_step(sp_execution *ex, const sp_step *step)
 /* Names the innermost node, not the loops and conditions around it. */
 static sp_status name_node(const sp_execution *ex, const sp_step *step, sp_status status)
 {
-	if (step->control != NULL || status == SP_DEADLINE)
+	if (step->control != NULL || status == SP_DEADLINE || status == SP_CANCELLED)
 		return status;
 	return sp_error_prefix(ex->call.err, status, "node '%s' (%s)", step->node->name,
 			       step->node->op_name);

@@ -27,7 +27,8 @@ typedef struct sp_execution {
 
 /*
  * Runs the steps of region 0, which run those of the other regions.  The first failure ends it and
- * names the innermost node.  SP_DEADLINE when the deadline has passed, SP_BUSY when stopped.
+ * names the innermost node.  SP_DEADLINE when the deadline has passed, SP_CANCELLED when
+ * stopped.
  */
 SP_MUST_CHECK sp_status sp_execute(sp_execution *ex);
 

@@ -123,12 +123,11 @@ typedef struct sp_run {
 	 */
 	int64_t deadline_ns;
 
-	/*
-	 * For load programs, which have no deadline: the most time for each loop (0: no limit), and
-	 * a flag that stops the run once it is true (or NULL).
-	 */
-	int64_t loop_ns;
+	/* Stops the run once it is true; read where the deadline is checked.  NULL: never. */
 	const atomic_bool *stop;
+
+	/* For load programs, which have no deadline: the most time for each loop; 0: no limit. */
+	int64_t loop_ns;
 
 	/* Leaves the session's state (random streams, session variables) unchanged. */
 	bool rehearsal;
@@ -141,7 +140,7 @@ typedef struct sp_run {
 /*
  * Runs an entry.  On success fetches[i] points at output i (NULL where it was
  * not wanted), valid until sp_session_reset().  Errors name the node.
- * SP_DEADLINE when the deadline has passed, SP_BUSY when it was stopped.
+ * SP_DEADLINE when the deadline has passed, SP_CANCELLED when it was stopped.
  */
 SP_MUST_CHECK sp_status sp_session_run(sp_session *session, const sp_run *run,
 				       const sp_tensor **fetches, sp_error *err);

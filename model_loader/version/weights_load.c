@@ -58,6 +58,8 @@ static sp_status run_load_program(sp_weights *weights, const sp_tensor *feeds,
 		SP_TRY(sp_session_create(&session, model->load_program, LOAD_WORKSPACE, err));
 		status = sp_session_run(session, &run, NULL, err);
 		sp_session_destroy(session);
+		if (status == SP_CANCELLED)
+			return sp_error_set(err, SP_BUSY, "loading was stopped");
 		if (status != SP_OK)
 			return sp_error_prefix(err, status, "running '%s'",
 					       model->load_names[run.entry]);

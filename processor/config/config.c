@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/parallel.h"
 #include "processor/config/config_internal.h"
 #include "processor/config/config_keys.h"
 #include "session_group/session_group.h"
@@ -309,11 +310,29 @@ static sp_status name_by_folder(sp_config *config, sp_error *err)
 	return config->model_name != NULL ? SP_OK : sp_no_memory(err, "the configuration");
 }
 
+/* Without a number of sessions there is one per set of cpusets, or one per processor. */
+static sp_status settle_sessions(sp_config *config, sp_error *err)
+{
+	size_t count;
+	sp_numa numa;
+
+	if (config->session_num == 0) {
+		count = config->cpusets != NULL && *config->cpusets != '\0'
+				? sp_session_homes_count_sets(config->cpusets)
+				: sp_parallel_processors();
+		config->session_num = count < SP_MAX_SESSIONS ? (int64_t)count : SP_MAX_SESSIONS;
+	}
+	sp_numa_read(&numa, NULL);
+	return sp_session_homes_create(&config->homes, (size_t)config->session_num, config->cpusets,
+				       &numa, err);
+}
+
 static sp_status take_document(sp_config *config, const sp_config_document *document, sp_error *err)
 {
 	SP_TRY(take_all(config, document, err));
 	if (config->model_name == NULL)
 		SP_TRY(name_by_folder(config, err));
+	SP_TRY(settle_sessions(config, err));
 	return sp_config__remark(config, document, err);
 }
 
@@ -389,6 +408,7 @@ void sp_config_set_log(const sp_config *config)
 
 void sp_config_fini(sp_config *config)
 {
+	sp_session_homes_destroy(config->homes);
 	sp_arena_destroy(config->arena);
 	memset(config, 0, sizeof(*config));
 }

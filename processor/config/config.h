@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "model_loader/embedding/load_policy.h"
+#include "session_group/session_homes.h"
 
 /*
  * The configuration given to initialize(): DeepRec's keys and a few of ours, all described in
@@ -30,10 +31,13 @@ typedef struct sp_config {
 	const char *graph_file;       /* NULL: saved_model.pb */
 	const char *input_names;      /* NULL: those of the file's signatures */
 	const char *output_names;
-	const char *checkpoint_dir;   /* NULL: the SavedModel's own weights */
-	const char *warmup_file_name; /* NULL: synthetic warm-up */
-	int64_t session_num;
+	const char *checkpoint_dir;    /* NULL: the SavedModel's own weights */
+	const char *warmup_file_name;  /* NULL: synthetic warm-up */
+	int64_t session_num;           /* resolved: at least 1 */
 	int64_t select_session_policy; /* an sp_session_policy */
+	int64_t max_waiting;
+	const char *cpusets;
+	sp_session_homes *homes; /* derived from cpusets; may be NULL */
 	int64_t session_workspace_bytes;
 	int64_t request_timeout_ms;   /* 0: none */
 	int64_t init_timeout_minutes; /* -1: no limit */

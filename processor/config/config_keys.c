@@ -30,10 +30,14 @@ const sp_config_key sp_config__keys[] = {
 	{KEY("log_format", TEXT), .allowed = "text json", FIELD(log_format)},
 
 	/* How to serve it. */
-	{KEY("session_num", INTEGER), .fallback = "1", .min = 1, .max = 1024, FIELD(session_num)},
+	{KEY("session_num", INTEGER), .fallback = "0", .min = 0, .max = SP_MAX_SESSIONS,
+		FIELD(session_num)},
 	/* The words are in the order of sp_session_policy. */
 	{KEY("select_session_policy", TEXT), .fallback = "\"MOD\"", .allowed = "MOD RR",
 		FIELD(select_session_policy)},
+	{KEY("max_waiting", INTEGER), .fallback = "1024", .min = 0, .max = 1 << 20,
+		FIELD(max_waiting)},
+	{KEY("cpusets", TEXT), FIELD(cpusets)},
 	{KEY("session_workspace_bytes", INTEGER), .fallback = "1073741824",
 		.min = 1 << 20, .max = INT64_C(1) << 46, FIELD(session_workspace_bytes)},
 	{KEY("request_timeout_ms", INTEGER), .fallback = "60000", .min = 0, .max = 86400000,
@@ -114,7 +118,6 @@ const sp_config_key sp_config__keys[] = {
 
 	/* Known, checked for their type, and ignored here. */
 	{KEY("use_per_session_threads", BOOLEAN)},
-	{KEY("cpusets", TEXT)},
 	{KEY("gpu_ids_list", TEXT)},
 	{KEY("use_multi_stream", BOOLEAN)},
 	{KEY("enable_device_placement_optimization", BOOLEAN)},

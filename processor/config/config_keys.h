@@ -35,6 +35,8 @@ typedef struct sp_config_key {
 	size_t field; /* offset in sp_config */
 } sp_config_key;
 
+enum { SP_MAX_SESSIONS = 1024 };
+
 /* Ends with a NULL name. */
 extern const sp_config_key sp_config__keys[];
 

@@ -31,6 +31,8 @@ sp_status sp_request_run(const sp_request_target *target, sp_predict_request *re
 		      .entry = endpoint->entry,
 		      .feeds = request->inputs,
 		      .wanted = wanted,
+		      .deadline_ns = target->limits.deadline_ns,
+		      .stop = target->limits.cancelled,
 		      .rehearsal = target->rehearsal};
 
 	if (endpoint->refused != NULL)
@@ -39,7 +41,6 @@ sp_status sp_request_run(const sp_request_target *target, sp_predict_request *re
 				    endpoint->refused->text);
 	if (wanted == NULL || fetches == NULL)
 		return sp_predict__no_memory(err);
-	run.deadline_ns = target->deadline_ns;
 	if (run.deadline_ns == 0 && endpoint->timeout_ms != 0)
 		run.deadline_ns = sp_clock_now_ns() + endpoint->timeout_ms * 1000000;
 	memset(wanted, 0, count * sizeof(*wanted));

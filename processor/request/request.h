@@ -1,6 +1,7 @@
 #ifndef SP_PROCESSOR_REQUEST_REQUEST_H
 #define SP_PROCESSOR_REQUEST_REQUEST_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "base/arena.h"
@@ -16,14 +17,19 @@
  *
  * Threads: one thread at a time per session.
  */
+typedef struct sp_request_limits {
+	int64_t deadline_ns;          /* on the clock of base/clock.h; 0: none */
+	const atomic_bool *cancelled; /* ends the request once true: SP_CANCELLED; NULL: never */
+} sp_request_limits;
+
 typedef struct sp_request_target {
 	sp_session *session;
 	const sp_snapshot *snapshot;
 	const sp_endpoint *endpoint;
 	bool rehearsal; /* engine/runtime/program.h */
 
-	/* 0: the endpoint's timeout, counted from the start of the run. */
-	int64_t deadline_ns;
+	/* Without a deadline: the endpoint's timeout, counted from the start of the run. */
+	sp_request_limits limits;
 } sp_request_target;
 
 /* Runs `request`: outputs[i].tensor is set for every output, valid until the session is reset. */

@@ -4,11 +4,11 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/cpu_list.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -38,37 +38,10 @@ struct sp_updater {
 
 /* ------------------------------------------------------------------ the thread */
 
-/* Parses "0-3,8"; false if it is malformed. */
-static bool read_cpus(cpu_set_t *out, const char *text)
-{
-	CPU_ZERO(out);
-	for (;;) {
-		char *end;
-		unsigned long first = strtoul(text, &end, 10), last = first;
-
-		if (*text < '0' || *text > '9')
-			return false;
-		if (*end == '-') {
-			text = end + 1;
-			last = strtoul(text, &end, 10);
-			if (*text < '0' || *text > '9')
-				return false;
-		}
-		if (first > last || last >= CPU_SETSIZE)
-			return false;
-		for (unsigned long cpu = first; cpu <= last; cpu++)
-			CPU_SET(cpu, out);
-		if (*end == '\0')
-			return true;
-		if (*end != ',')
-			return false;
-		text = end + 1;
-	}
-}
-
 /*
- * Requests have priority.  In Linux niceness and affinity are per thread, and threads started from
- * here inherit them; failures are ignored.
+ * Requests have priority.  Without model_update_cpus the updater keeps off the processors of
+ * cpusets, if there are others.  In Linux niceness and affinity are per thread, and threads started
+ * from here inherit them; failures are ignored.
  */
 static void lower_priority(const sp_config *config)
 {
@@ -76,10 +49,14 @@ static void lower_priority(const sp_config *config)
 
 	if (setpriority(PRIO_PROCESS, 0, (int)config->model_update_nice) != 0)
 		sp_log(SP_LOG_INFO, "the updater cannot lower its priority");
-	if (config->model_update_cpus != NULL && read_cpus(&cpus, config->model_update_cpus) &&
-	    sched_setaffinity(0, sizeof(cpus), &cpus) != 0)
+	CPU_ZERO(&cpus);
+	if (config->model_update_cpus != NULL)
+		(void)sp_cpu_list_read(&cpus, sp_bytes_of(config->model_update_cpus));
+	else if (config->cpusets != NULL && *config->cpusets != '\0')
+		sp_session_homes_others(&cpus, config->cpusets);
+	if (CPU_COUNT(&cpus) != 0 && sched_setaffinity(0, sizeof(cpus), &cpus) != 0)
 		sp_log(SP_LOG_WARNING, "the updater cannot keep to model_update_cpus '%s'",
-		       config->model_update_cpus);
+		       config->model_update_cpus != NULL ? config->model_update_cpus : "");
 }
 
 static int64_t now_ms(void)
@@ -228,7 +205,7 @@ static sp_status open_first(sp_updater *updater, const sp_config *config, sp_pub
 				    .closing = &updater->closing,
 				    .memory_limit = (size_t)config->model_update_memory_mb << 20};
 	if (config->model_update_cpus != NULL &&
-	    !read_cpus(&(cpu_set_t){0}, config->model_update_cpus))
+	    !sp_cpu_list_read(&(cpu_set_t){0}, sp_bytes_of(config->model_update_cpus)))
 		return sp_error_set(
 			err, SP_INVALID,
 			"configuration key 'model_update_cpus' is no list such as 0-3,8");

@@ -80,7 +80,8 @@ sp_status sp_runtime_open(sp_runtime **out, const sp_config *config, sp_model *m
 	if (status == SP_OK)
 		status = sp_session_set_create(&runtime->sessions, sp_model_program(model),
 					       (size_t)config->session_num + 1,
-					       (size_t)config->session_workspace_bytes, err);
+					       (size_t)config->session_workspace_bytes,
+					       config->homes, err);
 	if (status != SP_OK) {
 		sp_runtime_close(runtime);
 		return status;

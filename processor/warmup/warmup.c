@@ -32,8 +32,10 @@ static sp_status run_rounds(const sp_warmup_target *warm, round_of_one *run, voi
 
 			SP_TRY(sp_warmup_check_closing(warm, err));
 			target.session = sp_session_set_get(warm->sessions, warm->first + i);
+			sp_session_set_enter_home(warm->sessions, warm->first + i);
 			status = run(&target, context, err);
 			sp_session_reset(target.session);
+			sp_session_set_leave_home(warm->sessions, warm->first + i);
 			if (status != SP_OK)
 				return status;
 		}

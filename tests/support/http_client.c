@@ -80,6 +80,18 @@ static void drop(sp_http_client *client, size_t n)
 	memmove(client->data, client->data + n, client->size + 1);
 }
 
+bool sp_http_client_read(sp_http_client *client, void *out, size_t size)
+{
+	while (client->size < size)
+		if (!read_more(client, PATIENCE_MS))
+			return false;
+	if (size == 0)
+		return true;
+	memcpy(out, client->data, size);
+	drop(client, size);
+	return true;
+}
+
 static void copy(char *to, size_t room, const char *from, size_t size)
 {
 	if (size >= room)

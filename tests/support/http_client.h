@@ -32,6 +32,9 @@ void sp_http_client_close(sp_http_client *client);
 bool sp_http_client_send(sp_http_client *client, const void *data, size_t size);
 bool sp_http_client_send_text(sp_http_client *client, const char *text);
 
+/* So many bytes, as they come; false at the end. */
+bool sp_http_client_read(sp_http_client *client, void *out, size_t size);
+
 /* The next reply; what is longer than the fields above is cut off. */
 void sp_http_client_receive(sp_http_client *client, sp_http_reply *reply);
 

@@ -289,15 +289,17 @@ static void halve_plus_two(serving_processor_tensor *tensor)
 		values[i] = values[i] / 2 + 2;
 }
 
-serving_processor_code serving_processor_handle_run(
+serving_processor_code serving_processor_handle_run_with(
 	const serving_processor_handle *handle, const char *signature,
 	const serving_processor_tensor *inputs, size_t input_count, const char *const *outputs,
-	size_t output_count, serving_processor_result **result, serving_processor_error **error)
+	size_t output_count, const serving_processor_run_options *options,
+	serving_processor_result **result, serving_processor_error **error)
 {
 	const model *self = (const model *)handle;
 
 	(void)outputs;
 	(void)output_count;
+	(void)options;
 	usleep((useconds_t)self->run_ms * 1000);
 	if (self->run_code != 0) {
 		set_error(error, (serving_processor_code)self->run_code, "as \"configured\"");

@@ -25,7 +25,7 @@
 enum { DEFAULT_STREAMS = 100, STREAM_WINDOW = 1 << 20, CONNECTION_WINDOW = 8 << 20 };
 
 /* Memory of a connection, beside the bodies of its requests and answers. */
-enum { SESSION_BYTES = 1 << 20, STREAM_BYTES = 16 << 10 };
+enum { SESSION_BYTES = 1 << 20, STREAM_BYTES = 16 << 10, SPARE_BYTES = 16 << 10 };
 
 /* CONTINUATION frames in a row; queued acknowledgements; entries of one SETTINGS frame. */
 enum { MAX_CONTINUATIONS = 8, MAX_ACKS = 200, MAX_SETTINGS = 32 };
@@ -118,17 +118,21 @@ static int64_t earlier(int64_t a, int64_t b)
 
 static void set_deadline(session *s)
 {
-	int64_t deadline_ns = INT64_MAX;
+	int64_t deadline_ns = s->rest.size != 0 ? s->rest_deadline_ns : INT64_MAX;
 	const stream *st;
 
-	if (s->head_deadline_ns != 0)
-		deadline_ns = s->head_deadline_ns;
-	if (s->rest.size != 0)
-		deadline_ns = earlier(deadline_ns, s->rest_deadline_ns);
-	if (s->stream_count == 0)
-		deadline_ns = earlier(deadline_ns, s->idle_deadline_ns);
-	TAILQ_FOREACH(st, &s->streams, link)
-	deadline_ns = earlier(deadline_ns, st->deadline_ns);
+	if (!s->ended) {
+		if (s->head_deadline_ns != 0)
+			deadline_ns = earlier(deadline_ns, s->head_deadline_ns);
+		if (s->stream_count == 0)
+			deadline_ns = earlier(deadline_ns, s->idle_deadline_ns);
+		TAILQ_FOREACH(st, &s->streams, link)
+		{
+			deadline_ns = earlier(deadline_ns, st->deadline_ns);
+			if (st->state == STREAMING)
+				deadline_ns = earlier(deadline_ns, st->tick_ns);
+		}
+	}
 	if (deadline_ns != INT64_MAX)
 		sp_http__connection_set_deadline(s->c, deadline_ns);
 }
@@ -166,8 +170,10 @@ static stream *open_stream(session *s, int32_t id, sp_http_request *request)
 {
 	stream *st;
 
-	if (!sp_http2_memory_count(&s->memory, STREAM_BYTES))
+	/* Some is left to nghttp2, for which no memory is the end of the connection. */
+	if (!sp_http2_memory_count(&s->memory, STREAM_BYTES + SPARE_BYTES))
 		return NULL;
+	sp_http2_memory_uncount(&s->memory, SPARE_BYTES);
 	st = sp_http2_memory_alloc(&s->memory, sizeof(*st));
 	if (request == NULL && st != NULL)
 		request = sp_http__request_take(s->loop);
@@ -467,20 +473,24 @@ static void begin_stream(stream *st)
 	const sp_http_options *options = options_of(st->s);
 	int64_t timeout_ms = options->stream_timeout_ms;
 	sp_http_request *request = st->request;
+	int64_t deadline_ns;
 
 	if (options->open_stream == NULL)
 		return;
+	deadline_ns = st->deadline_ns;
+	st->deadline_ns = sp_http__in_ms(timeout_ms != 0 ? timeout_ms : STREAM_MS);
 	st->handler = options->open_stream(options->context, st, &request->head,
 					   &st->handler_state);
-	if (st->handler == NULL)
+	if (st->handler == NULL) {
+		st->deadline_ns = deadline_ns;
 		return;
+	}
 	sp_buffer_fini(&request->out);
 	sp_buffer_set_budget(&request->out, options->memory);
 	request->out.max_size = SP_HTTP_STREAM_BYTES;
 	request->handed_ns = sp_clock_now_ns();
 	set_state(st, STREAMING);
 	st->tick_ns = sp_http__in_ms(TICK_MS);
-	set_stream_deadline(st, sp_http__in_ms(timeout_ms != 0 ? timeout_ms : STREAM_MS));
 	if (st->tick_ns < st->s->c->deadline_ns)
 		sp_http__connection_set_deadline(st->s->c, st->tick_ns);
 }
@@ -880,6 +890,14 @@ static bool send_all(session *s)
 	return false;
 }
 
+/* Whether the server ends soon and the client has had its answers; a new one may have one request.
+ */
+static bool is_drained(const session *s)
+{
+	return s->notified && !s->ended && s->stream_count == 0 &&
+	       nghttp2_session_get_last_proc_stream_id(s->h2) != 0;
+}
+
 /* Sends what there is to send; then the session may be gone. */
 static void flush(session *s)
 {
@@ -890,11 +908,11 @@ static void flush(session *s)
 		s->notified = true;
 		nghttp2_submit_shutdown_notice(s->h2);
 	}
-	/* A new connection may have one request. */
-	if (s->notified && s->stream_count == 0 &&
-	    nghttp2_session_get_last_proc_stream_id(s->h2) != 0)
-		end(s, NGHTTP2_NO_ERROR);
 	all = !s->failed && send_all(s);
+	if (all && is_drained(s)) {
+		end(s, NGHTTP2_NO_ERROR);
+		all = send_all(s);
+	}
 	if (s->failed) {
 		sp_http__connection_destroy(c);
 		return;

@@ -68,7 +68,7 @@ void sp_http__connection_note_progress(sp_http_connection *c)
 
 void sp_http__connection_write_soon(sp_http_connection *c)
 {
-	if (c->wants_writing)
+	if (c->wants_writing || c->session == NULL)
 		return;
 	c->wants_writing = true;
 	TAILQ_INSERT_TAIL(&c->loop->to_write, c, write_link);
@@ -185,8 +185,12 @@ static void on_writable(int fd, short what, void *context)
 
 /* ------------------------------------------------------------ opening, ending */
 
+/* Nothing is written any more. */
 static void release(sp_http_connection *c)
 {
+	if (c->wants_writing)
+		TAILQ_REMOVE(&c->loop->to_write, c, write_link);
+	c->wants_writing = false;
 	if (c->session != NULL)
 		c->protocol->release(c);
 	c->session = NULL;
@@ -198,8 +202,6 @@ void sp_http__connection_destroy(sp_http_connection *c)
 
 	release(c);
 	leave(c);
-	if (c->wants_writing)
-		TAILQ_REMOVE(&loop->to_write, c, write_link);
 	if (c->readable != NULL)
 		event_free(c->readable);
 	if (c->writable != NULL)

@@ -287,6 +287,7 @@ void sp_http__request_put(sp_http_loop *loop, sp_http_request *request);
 struct sp_http_server {
 	sp_http_options options;
 	uint16_t port;
+	char *socket_path; /* to be removed at the end; NULL: none */
 	size_t loop_count;
 	atomic_size_t next_loop; /* index of the loop that the next thread takes */
 	atomic_bool draining, stopping;

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <event2/event.h>
@@ -37,13 +39,61 @@ static int listen_at(const struct addrinfo *address, bool reuse_port)
 	return -1;
 }
 
+/* Whether the address is "unix:PATH"; the path is then a part of it. */
+static const char *socket_path(const char *host)
+{
+	return strncmp(host, "unix:", 5) == 0 ? host + 5 : NULL;
+}
+
+/* A socket that is left of a process that has ended. */
+static bool is_left_over(const struct sockaddr_un *address)
+{
+	struct stat info;
+	int fd;
+	bool refused;
+
+	if (stat(address->sun_path, &info) != 0 || !S_ISSOCK(info.st_mode))
+		return false;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	refused = fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof(*address)) != 0 &&
+		  errno == ECONNREFUSED;
+	if (fd >= 0)
+		close(fd);
+	return refused;
+}
+
+static sp_status open_socket_file(int *out, const char *path, sp_error *err)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd;
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return sp_error_set(err, SP_INVALID, "the path of a socket is too long: %s", path);
+	strcpy(address.sun_path, path);
+	if (is_left_over(&address))
+		unlink(path);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+	    listen(fd, 1024) == 0) {
+		*out = fd;
+		return SP_OK;
+	}
+	sp_error_set(err, SP_IO, "cannot listen on %s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return SP_IO;
+}
+
 static sp_status open_listener(int *out, const sp_http_options *options, sp_error *err)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
 	struct addrinfo *list, *at;
+	const char *path = socket_path(options->host);
 	char port[8];
 	int failure;
 
+	if (path != NULL)
+		return open_socket_file(out, path, err);
 	snprintf(port, sizeof(port), "%u", (unsigned)options->port);
 	failure = getaddrinfo(options->host, port, &hints, &list);
 	if (failure != 0)
@@ -66,6 +116,8 @@ static uint16_t bound_port(int fd)
 
 	memset(&address, 0, sizeof(address));
 	getsockname(fd, (struct sockaddr *)&address, &size);
+	if (address.ss_family == AF_UNIX)
+		return 0;
 	if (address.ss_family == AF_INET6)
 		return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
 	return ntohs(((struct sockaddr_in *)&address)->sin_port);
@@ -365,6 +417,8 @@ sp_status sp_http_server_create(sp_http_server **out, const sp_http_options *opt
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the server");
 	}
 	server->options = *options;
+	if (socket_path(options->host) != NULL)
+		server->socket_path = sp_alloc_text(socket_path(options->host));
 	server->port = bound_port(listen_fd);
 	pthread_mutex_init(&server->lock, NULL);
 	sp_condition_init(&server->ended);
@@ -429,5 +483,8 @@ void sp_http_server_destroy(sp_http_server *server)
 		loop_fini(&server->loops[i]);
 	pthread_cond_destroy(&server->ended);
 	pthread_mutex_destroy(&server->lock);
+	if (server->socket_path != NULL)
+		unlink(server->socket_path);
+	sp_free(server->socket_path);
 	sp_free(server);
 }

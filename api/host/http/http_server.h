@@ -47,7 +47,7 @@ typedef struct sp_http_outcome {
 typedef void sp_http_observer(void *context, const sp_http_outcome *outcome);
 
 typedef struct sp_http_options {
-	const char *host; /* address or name to listen on */
+	const char *host; /* address or name to listen on; or "unix:PATH" */
 	uint16_t port;    /* 0: any free one */
 	bool reuse_port;  /* SO_REUSEPORT: several processes share the port's connections */
 	bool cors;        /* answers allow requests from any web page */

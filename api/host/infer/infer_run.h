@@ -28,7 +28,7 @@ typedef struct sp_infer_request {
  * Runs a signature of the held version, and counts the time for its model.  The caller frees
  * *result.
  *
- * Errors: those of serving_processor_handle_run(); SP_DEADLINE, also for a cancelled request.
+ * Errors: those of serving_processor_handle_run_with(); SP_DEADLINE; SP_CANCELLED.
  *
  * Threads: any, several at once.
  */

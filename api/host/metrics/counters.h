@@ -74,6 +74,8 @@ typedef struct sp_model_counters {
 	sp_counter begun, ended; /* predictions put into the queue; finished by a worker */
 	sp_histogram request;    /* times of predictions answered 200 */
 	sp_histogram runtime;    /* of these, the time in the library */
+	/* Of requests that a second version was to run as well. */
+	sp_counter shadow_alike, shadow_different, shadow_failed, shadow_dropped;
 } sp_model_counters;
 
 /*

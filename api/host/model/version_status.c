@@ -22,7 +22,7 @@ static size_t index_of(sp_version_state state)
 	return 0;
 }
 
-const char *sp_version_state_name(sp_version_state state)
+const char *sp_version_state_word(sp_version_state state)
 {
 	return states[index_of(state)].name;
 }
@@ -60,8 +60,9 @@ static const struct {
 	sp_status status;
 	int code;
 } codes[] = {
-	{SP_OK, 0},  {SP_NOT_FOUND, 5}, {SP_INVALID, 3}, {SP_UNSUPPORTED, 12}, {SP_CORRUPT, 15},
-	{SP_IO, 14}, {SP_NO_MEMORY, 8}, {SP_BUSY, 14},   {SP_DEADLINE, 4},     {SP_INTERNAL, 13},
+	{SP_OK, 0},       {SP_NOT_FOUND, 5}, {SP_INVALID, 3},           {SP_UNSUPPORTED, 12},
+	{SP_CORRUPT, 15}, {SP_IO, 14},       {SP_NO_MEMORY, 8},         {SP_BUSY, 14},
+	{SP_DEADLINE, 4}, {SP_INTERNAL, 13}, {SP_CANCELLED, CANCELLED},
 };
 
 int sp_tensorflow_code(sp_status status)

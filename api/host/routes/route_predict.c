@@ -1,5 +1,5 @@
 #include "api/host/infer/infer_run.h"
-#include "api/host/messages/predict_message.h"
+#include "api/host/messages/message_answer.h"
 #include "api/host/predict/json_response.h"
 #include "api/host/routes/route_body.h"
 #include "api/host/routes/route_errors.h"
@@ -57,29 +57,16 @@ static sp_status predict_message(const sp_servable *servable, sp_worker *worker,
 {
 	sp_message_memory memory = {worker->arena, worker->input_order};
 	sp_host_signatures set = sp_route__signatures(servable);
-	const sp_host_signature *signature = set.fallback;
-	serving_processor_result *result;
-	sp_message_inputs inputs;
-	sp_infer_request run;
+	sp_message_run run = {servable, set.fallback, *limits, &memory};
 	sp_model_spec spec;
-	sp_status status;
 
 	SP_TRY(sp_model_spec_find(&spec, body, err));
 	if (spec.signature_name.size != 0)
-		signature = sp_host_signature_find(&set, spec.signature_name);
-	if (signature == NULL)
+		run.signature = sp_host_signature_find(&set, spec.signature_name);
+	if (run.signature == NULL)
 		return sp_route__no_signature(spec.signature_name, err);
-	SP_TRY(sp_predict_message_decode(&inputs, signature, body, &memory, err));
-	run = (sp_infer_request){signature, inputs.tensors, signature->input_count, inputs.outputs,
-				 inputs.output_count};
-	SP_TRY(sp_infer_run(servable, &run, limits, &result, err));
-	spec = (sp_model_spec){.name = sp_bytes_of(servable->model->name),
-			       .signature_name = sp_bytes_of(signature->name),
-			       .has_version = true,
-			       .version = servable->version};
-	status = sp_predict_message_encode(out, result, &spec, content, err);
-	serving_processor_result_free(result);
-	return status;
+	return sp_message_answer_predict(out, &run, body, sp_bytes_of(servable->model->name),
+					 content, err);
 }
 
 static void compute(sp_serving *serving, sp_worker *worker, sp_http_request *request)

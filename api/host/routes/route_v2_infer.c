@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "api/host/infer/infer_run.h"
-#include "api/host/messages/infer_message.h"
+#include "api/host/messages/message_answer.h"
 #include "api/host/routes/route_body.h"
 #include "api/host/routes/route_errors.h"
 #include "api/host/routes/route_v2.h"
@@ -80,23 +80,14 @@ static sp_status answer_message(const sp_servable *servable, sp_worker *worker,
 {
 	sp_message_memory memory = {worker->arena, worker->input_order};
 	sp_host_signatures set = sp_route__signatures(servable);
-	serving_processor_result *result;
-	sp_message_inputs inputs;
+	const sp_message_run run_of = {servable, set.fallback, sp_route__limits(request), &memory};
 	sp_infer_head head;
-	char version[24];
-	sp_status status;
 
 	if (set.fallback == NULL)
 		return sp_route__no_signature((sp_bytes){"", 0}, err);
 	SP_TRY(sp_infer_message_head(&head, body, err));
-	SP_TRY(sp_infer_message_decode(&inputs, set.fallback, body, &memory, err));
-	SP_TRY(run(servable, &inputs, sp_route__limits(request), 0, &result, err));
-	snprintf(version, sizeof(version), "%" PRId64, servable->version);
 	head.model_name = sp_bytes_of(servable->model->name);
-	head.model_version = sp_bytes_of(version);
-	status = sp_infer_message_encode(out, result, &head, err);
-	serving_processor_result_free(result);
-	return status;
+	return sp_message_answer_infer(out, &run_of, body, &head, err);
 }
 
 static int hold(sp_serving *serving, const sp_http_request *request, sp_servable *out,
@@ -107,6 +98,7 @@ static int hold(sp_serving *serving, const sp_http_request *request, sp_servable
 
 	sp_v2_path_parse(&path, sp_http_request_head(request)->path);
 	selector = sp_route__v2_selector(&path);
+	sp_route__use_headers(&selector, request);
 	return sp_route__selection_status(sp_models_acquire(serving->models, &selector, out, err));
 }
 

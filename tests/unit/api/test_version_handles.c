@@ -1,5 +1,7 @@
 #include "tests/support/cmocka.h"
 
+#include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -262,6 +264,96 @@ static void a_replayed_request_is_compared_over_graphs(void **state)
 	assert_int_equal(live_number(), 3);
 }
 
+static serving_processor_code run_with(const serving_processor_handle *held,
+				       const serving_processor_run_options *options,
+				       const char *text)
+{
+	static const int64_t dims[] = {1};
+	static const float one = 1;
+	const serving_processor_tensor input = {"x0", SERVING_PROCESSOR_FLOAT, 1, dims, 1, &one};
+	serving_processor_result *result = NULL;
+	serving_processor_error *error = NULL;
+	serving_processor_code code = serving_processor_handle_run_with(
+		held, NULL, &input, 1, NULL, 0, options, &result, &error);
+
+	assert_int_equal(serving_processor_result_count(result), code == 0 ? 1 : 0);
+	assert_string_equal(serving_processor_error_text(error), text);
+	serving_processor_error_free(error);
+	serving_processor_result_free(result);
+	return code;
+}
+
+static void a_run_ends_at_its_deadline_or_by_its_flag(void **state)
+{
+	serving_processor_run_options options = {.size = sizeof(options)};
+	serving_processor_handle *held;
+	atomic_bool cancelled = false;
+
+	(void)state;
+	write_version(1, &one_input);
+	open_model("");
+	held = serving_processor_acquire(model);
+	assert_int_equal(run_with(held, NULL, ""), SERVING_PROCESSOR_OK);
+	assert_int_equal(run_with(held, &options, ""), SERVING_PROCESSOR_OK);
+	options.cancelled = &cancelled;
+	options.deadline_ns = INT64_MAX;
+	assert_int_equal(run_with(held, &options, ""), SERVING_PROCESSOR_OK);
+	atomic_store(&cancelled, true);
+	assert_int_equal(run_with(held, &options, "the request was cancelled"),
+			 SERVING_PROCESSOR_CANCELLED);
+	options.deadline_ns = 1;
+	assert_int_equal(run_with(held, &options, "the deadline of the request has passed"),
+			 SERVING_PROCESSOR_DEADLINE);
+	serving_processor_release(held);
+}
+
+static void options_of_another_size(void **state)
+{
+	struct {
+		serving_processor_run_options known;
+		int64_t more;
+	} options = {.known = {.deadline_ns = 1, .cancelled = "x"}};
+	serving_processor_handle *held;
+
+	(void)state;
+	write_version(1, &one_input);
+	open_model(", \"request_timeout_ms\": 0");
+	held = serving_processor_acquire(model);
+	assert_int_equal(run_with(held, &options.known, "the options of the run have the size 0"),
+			 SERVING_PROCESSOR_INVALID);
+	options.known.size = sizeof(size_t);
+	assert_int_equal(run_with(held, &options.known, ""), SERVING_PROCESSOR_OK);
+	options.known.size = offsetof(serving_processor_run_options, cancelled);
+	assert_int_equal(run_with(held, &options.known, "the deadline of the request has passed"),
+			 SERVING_PROCESSOR_DEADLINE);
+	options.known.size = sizeof(options);
+	assert_int_equal(run_with(held, &options.known,
+				  "the options of the run have 32 bytes; this library knows 24"),
+			 SERVING_PROCESSOR_UNSUPPORTED);
+	options.known = (serving_processor_run_options){.size = sizeof(options.known),
+							.deadline_ns = -1};
+	assert_int_equal(run_with(held, &options.known, "the deadline -1 is negative"),
+			 SERVING_PROCESSOR_INVALID);
+	serving_processor_release(held);
+}
+
+static void orders_have_functions_of_their_own(void **state)
+{
+	(void)state;
+	write_version(1, &one_input);
+	open_model("");
+	write_version(2, &two_inputs);
+	await_number(2);
+	assert_int_equal(serving_processor_rollback(model, NULL), SERVING_PROCESSOR_OK);
+	assert_int_equal(live_number(), 1);
+	assert_int_equal(serving_processor_pin_version(model, 2, -1, NULL), SERVING_PROCESSOR_OK);
+	assert_int_equal(live_number(), 2);
+	await_told("\"by\":\"the host\"");
+	assert_int_equal(serving_processor_reload(model, NULL), SERVING_PROCESSOR_OK);
+	assert_int_equal(live_number(), 2);
+	assert_int_equal(serving_processor_reload(NULL, NULL), SERVING_PROCESSOR_INVALID);
+}
+
 static void no_handle_no_crash(void **state)
 {
 	serving_processor_error *error = NULL;
@@ -292,6 +384,9 @@ int main(void)
 		CASE(a_version_without_the_signature_is_refused),
 		CASE(or_another_is_served_in_its_place),
 		CASE(a_replayed_request_is_compared_over_graphs),
+		CASE(a_run_ends_at_its_deadline_or_by_its_flag),
+		CASE(options_of_another_size),
+		CASE(orders_have_functions_of_their_own),
 		CASE(no_handle_no_crash),
 	};
 

@@ -11,7 +11,12 @@ static sp_session_group *group_of(size_t count, sp_session_policy policy)
 	sp_session_group *group = NULL;
 	sp_error err;
 
-	assert_ok(sp_session_group_create(&group, count, policy, &err), &err);
+	assert_ok(sp_session_group_create(&group,
+					  &(sp_session_group_options){.count = count,
+								      .policy = policy,
+								      .max_waiting = 100},
+					  &err),
+		  &err);
 	assert_int_equal(sp_session_group_count(group), count);
 	return group;
 }
@@ -79,6 +84,25 @@ static void who_waits_too_long_is_told(void **state)
 	sp_session_group_destroy(group);
 }
 
+static void one_too_many_is_told_at_once(void **state)
+{
+	const sp_session_group_options options = {.count = 1};
+	sp_session_group *group;
+	size_t held, other;
+	sp_error err;
+
+	(void)state;
+	assert_ok(sp_session_group_create(&group, &options, &err), &err);
+	held = acquire(group);
+	assert_int_equal(sp_session_group_acquire(&other, group, 0, &err), SP_BUSY);
+	assert_string_equal(err.text, "all of 1 sessions are busy, and 0 requests wait already");
+	assert_false(sp_session_group_acquire_idle(&other, group));
+	sp_session_group_release(group, held);
+	assert_true(sp_session_group_acquire_idle(&other, group));
+	sp_session_group_release(group, other);
+	sp_session_group_destroy(group);
+}
+
 /* -------------------------------------------------------- threads spread by MOD */
 
 enum { THREADS = 32, SESSIONS = 8 };
@@ -128,7 +152,8 @@ static void no_memory_is_an_error(void **state)
 	(void)state;
 	for (; status == SP_NO_MEMORY && successes < 1000; successes++) {
 		sp_alloc_fail_after(successes);
-		status = sp_session_group_create(&group, 4, SP_SESSION_POLICY_RR, &err);
+		status = sp_session_group_create(&group, &(sp_session_group_options){.count = 4},
+						 &err);
 		sp_alloc_fail_after(-1);
 	}
 	assert_ok(status, &err);
@@ -143,6 +168,7 @@ int main(void)
 		cmocka_unit_test(rr_goes_round),
 		cmocka_unit_test(mod_keeps_a_thread_on_its_session),
 		cmocka_unit_test(who_waits_too_long_is_told),
+		cmocka_unit_test(one_too_many_is_told_at_once),
 		cmocka_unit_test(mod_spreads_threads),
 		cmocka_unit_test(no_memory_is_an_error),
 	};

@@ -18,7 +18,7 @@ static sp_slots *slots_of(size_t count)
 	sp_slots *slots = NULL;
 	sp_error err;
 
-	assert_ok(sp_slots_create(&slots, count, &err), &err);
+	assert_ok(sp_slots_create(&slots, count, 100, &err), &err);
 	return slots;
 }
 
@@ -27,7 +27,8 @@ static size_t acquire(sp_slots *slots, size_t preferred)
 {
 	size_t slot = SIZE_MAX;
 
-	assert_true(sp_slots_acquire(&slot, slots, preferred, 0));
+	assert_int_equal(sp_slots_acquire(&slot, slots, (sp_slots_wish){preferred, NULL, 0}, 0),
+			 SP_OK);
 	return slot;
 }
 
@@ -49,15 +50,40 @@ static void the_preferred_slot_or_the_next_idle_one(void **state)
 	sp_slots_destroy(slots);
 }
 
+static void those_wished_for_come_first(void **state)
+{
+	static const uint16_t near[] = {3, 1};
+	const sp_slots_wish wish = {0, near, 2}, other = {5, near, 2};
+	sp_slots *slots = slots_of(4);
+	size_t slot;
+
+	(void)state;
+	assert_int_equal(sp_slots_acquire(&slot, slots, other, 0), SP_OK);
+	assert_int_equal(slot, 1);
+	sp_slots_release(slots, slot);
+	assert_int_equal(sp_slots_acquire(&slot, slots, wish, 0), SP_OK);
+	assert_int_equal(slot, 3);
+	assert_int_equal(sp_slots_acquire(&slot, slots, wish, 0), SP_OK);
+	assert_int_equal(slot, 1);
+	assert_int_equal(sp_slots_acquire(&slot, slots, wish, 0), SP_OK); /* one of the others */
+	assert_int_equal(slot, 2);
+	assert_true(sp_slots_acquire_idle(&slot, slots, wish));
+	assert_int_equal(slot, 0);
+	assert_false(sp_slots_acquire_idle(&slot, slots, wish));
+	for (slot = 0; slot < 4; slot++)
+		sp_slots_release(slots, slot);
+	sp_slots_destroy(slots);
+}
+
 static void no_memory_is_an_error(void **state)
 {
 	sp_slots *slots = NULL;
 	sp_error err;
 
 	(void)state;
-	assert_int_equal(sp_slots_create(&slots, SIZE_MAX / 2, &err), SP_NO_MEMORY);
+	assert_int_equal(sp_slots_create(&slots, SIZE_MAX / 2, 1, &err), SP_NO_MEMORY);
 	sp_alloc_fail_after(0);
-	assert_int_equal(sp_slots_create(&slots, 4, &err), SP_NO_MEMORY);
+	assert_int_equal(sp_slots_create(&slots, 4, 1, &err), SP_NO_MEMORY);
 	sp_alloc_fail_after(-1);
 	sp_slots_destroy(NULL);
 }
@@ -84,7 +110,8 @@ static void *stand_in_line(void *argument)
 	member *self = argument;
 	size_t slot;
 
-	if (!sp_slots_acquire(&slot, self->queue->slots, 0, self->deadline_ns)) {
+	if (sp_slots_acquire(&slot, self->queue->slots, (sp_slots_wish){0}, self->deadline_ns) !=
+	    SP_OK) {
 		self->queue->place[self->number] = -1;
 		return NULL;
 	}
@@ -138,7 +165,7 @@ static void who_has_no_more_time_leaves_the_line(void **state)
 	while (sp_slots_waiting(line.slots) != 2)
 		sched_yield();
 	/* It is at the end of the line for as long as it takes to see that it is too late. */
-	assert_false(sp_slots_acquire(&slot, line.slots, 0, 1));
+	assert_int_equal(sp_slots_acquire(&slot, line.slots, (sp_slots_wish){0}, 1), SP_DEADLINE);
 	assert_int_equal(sp_slots_waiting(line.slots), 2);
 	sp_slots_release(line.slots, held);
 	for (int i = 0; i < LINE; i++)
@@ -146,8 +173,40 @@ static void who_has_no_more_time_leaves_the_line(void **state)
 	for (int i = 0; i < LINE; i++)
 		assert_int_equal(line.place[i], want[i]);
 	/* An idle slot is had whatever the time is. */
-	assert_true(sp_slots_acquire(&slot, line.slots, 0, 1));
+	assert_int_equal(sp_slots_acquire(&slot, line.slots, (sp_slots_wish){0}, 1), SP_OK);
 	sp_slots_release(line.slots, slot);
+	sp_slots_destroy(line.slots);
+}
+
+static void a_line_of_bounded_length(void **state)
+{
+	queue line = {.slots = NULL};
+	member members[2];
+	size_t held, slot;
+	sp_error err;
+
+	(void)state;
+	assert_ok(sp_slots_create(&line.slots, 1, 2, &err), &err);
+	held = acquire(line.slots, 0);
+	for (int i = 0; i < 2; i++) {
+		members[i] = (member){.queue = &line, .number = i};
+		assert_int_equal(
+			pthread_create(&members[i].thread, NULL, stand_in_line, &members[i]), 0);
+	}
+	while (sp_slots_waiting(line.slots) != 2)
+		sched_yield();
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(sp_slots_acquire(&slot, line.slots, (sp_slots_wish){0}, 0),
+				 SP_BUSY);
+	sp_slots_release(line.slots, held);
+	for (int i = 0; i < 2; i++)
+		pthread_join(members[i].thread, NULL);
+	assert_int_equal(atomic_load(&line.served), 2);
+	sp_slots_destroy(line.slots);
+	assert_ok(sp_slots_create(&line.slots, 1, 0, &err), &err);
+	held = acquire(line.slots, 0);
+	assert_int_equal(sp_slots_acquire(&slot, line.slots, (sp_slots_wish){0}, 0), SP_BUSY);
+	sp_slots_release(line.slots, held);
 	sp_slots_destroy(line.slots);
 }
 
@@ -175,7 +234,8 @@ static void *use_slots(void *argument)
 		int64_t deadline_ns = timed ? sp_clock_now_ns() + (int64_t)(round % 50) * 1000 : 0;
 		size_t slot;
 
-		if (!sp_slots_acquire(&slot, stress->slots, round, deadline_ns)) {
+		if (sp_slots_acquire(&slot, stress->slots, (sp_slots_wish){round, NULL, 0},
+				     deadline_ns) != SP_OK) {
 			atomic_fetch_add(&stress->late, 1);
 			continue;
 		}
@@ -240,7 +300,7 @@ static void use_slots_sealed(sp_slots *slots)
 	for (size_t round = 0; round < 1000; round++) {
 		size_t slot;
 
-		if (!sp_slots_acquire(&slot, slots, round, 1))
+		if (sp_slots_acquire(&slot, slots, (sp_slots_wish){round, NULL, 0}, 1) != SP_OK)
 			syscall(SYS_exit, 1);
 		sp_slots_release(slots, slot);
 	}
@@ -272,8 +332,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_preferred_slot_or_the_next_idle_one),
+		cmocka_unit_test(those_wished_for_come_first),
 		cmocka_unit_test(no_memory_is_an_error),
 		cmocka_unit_test(first_come_first_served),
+		cmocka_unit_test(a_line_of_bounded_length),
 		cmocka_unit_test(who_has_no_more_time_leaves_the_line),
 		cmocka_unit_test(a_slot_never_has_two_owners),
 		cmocka_unit_test(nothing_is_lost_when_threads_leave_the_line),

@@ -155,7 +155,7 @@ static void variables_may_swap(void **state)
 	assert_int_equal(out, 5);
 }
 
-static void an_endless_loop_ends_at_the_deadline(void **state)
+static void an_endless_loop_ends_at_the_deadline_or_by_the_flag(void **state)
 {
 	const sp_function_def functions[] = {BODY("always", 3, always, {"a", "yes:output:0"}),
 					     BODY("count_up", 3, count_up, NEXT, SAME, TWICE)};
@@ -164,6 +164,7 @@ static void an_endless_loop_ends_at_the_deadline(void **state)
 		{NODE("x", "Placeholder"), INT32_INPUT},
 		{NODE("while", "While"), INPUTS("x", "n", "x"), ATTRS(LOOP("always", "count_up"))},
 	};
+	atomic_bool stop = true;
 	int32_t out;
 	int64_t before = sp_clock_now_ns();
 
@@ -176,6 +177,10 @@ static void an_endless_loop_ends_at_the_deadline(void **state)
 		sp_session_reset(g.session);
 	}
 	assert_true(sp_clock_now_ns() - before < INT64_C(5000000000));
+	g.deadline_ns = 0;
+	g.stop = &stop;
+	assert_int_equal(run((int32_t[]){5, 3}, 2, &out), SP_CANCELLED);
+	sp_session_reset(g.session);
 }
 
 /* It has no time of its own: each of its loops has, and whoever waits for it may stop it. */
@@ -202,7 +207,7 @@ static void an_endless_loop_of_a_load_program_ends(void **state)
 	sp_session_reset(g.session);
 	g.loop_ns = INT64_C(1000000000) * 1000;
 	atomic_store(&stop, true);
-	assert_int_equal(sp_small_graph_run(&g, NULL, NULL, fetches), SP_BUSY);
+	assert_int_equal(sp_small_graph_run(&g, NULL, NULL, fetches), SP_CANCELLED);
 }
 
 /* --------------------------------------------------------------- memory */
@@ -802,7 +807,7 @@ int main(void)
 		TEST(a_loop_passes_its_variables_on),
 		TEST(an_invariant_variable_is_its_initial_value),
 		TEST(variables_may_swap),
-		TEST(an_endless_loop_ends_at_the_deadline),
+		TEST(an_endless_loop_ends_at_the_deadline_or_by_the_flag),
 		TEST(an_endless_loop_of_a_load_program_ends),
 		TEST(a_list_is_changed_in_place),
 #ifndef SP_ARENA_DEBUG

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/parallel.h"
 #include "processor/config/config.h"
 #include "processor/config/config_keys.h"
 #include "session_group/session_group.h"
@@ -35,7 +36,9 @@ static void defaults(void **state)
 	assert_string_equal(config.signature_name, "serving_default");
 	assert_null(config.checkpoint_dir);
 	assert_null(config.warmup_file_name);
-	assert_int_equal(config.session_num, 1);
+	assert_int_equal(config.session_num, sp_parallel_processors());
+	assert_int_equal(config.max_waiting, 1024);
+	assert_null(config.homes);
 	assert_int_equal(config.select_session_policy, SP_SESSION_POLICY_MOD);
 	assert_int_equal(config.session_workspace_bytes, 1 << 30);
 	assert_int_equal(config.request_timeout_ms, 60000);
@@ -212,10 +215,14 @@ static void wrong_types(void **state)
 static void values_out_of_range(void **state)
 {
 	(void)state;
-	refuse(WITH("\"session_num\": 0"), SP_INVALID,
-	       "configuration key 'session_num' must be from 1 to 1024; it is 0");
+	refuse(WITH("\"session_num\": -1"), SP_INVALID,
+	       "configuration key 'session_num' must be from 0 to 1024; it is -1");
+	refuse(WITH("\"session_num\": 2, \"cpusets\": \"0;1;2\""), SP_INVALID,
+	       "configuration key 'cpusets' has 3 sets for 2 sessions");
+	refuse(WITH("\"cpusets\": \"0;1-\""), SP_INVALID,
+	       "configuration key 'cpusets': '1-' is no list of processors such as 0-3,8");
 	refuse(WITH("\"session_num\": 1025"), SP_INVALID,
-	       "configuration key 'session_num' must be from 1 to 1024; it is 1025");
+	       "configuration key 'session_num' must be from 0 to 1024; it is 1025");
 	refuse(WITH("\"request_timeout_ms\": -1"), SP_INVALID,
 	       "configuration key 'request_timeout_ms' must be from 0 to 86400000; it is -1");
 	refuse(WITH("\"init_timeout_minutes\": -2"), SP_INVALID,

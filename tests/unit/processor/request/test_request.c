@@ -337,8 +337,13 @@ static void no_system_call_but_for_memory(void **state)
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 	skip(); /* the sanitizers make calls of their own */
 #endif
-	assert_ok(sp_session_group_create(&parts.group, 2, SP_SESSION_POLICY_RR, &err), &err);
-	assert_ok(sp_session_set_create(&parts.sessions, model.program, 2, 8 << 20, &err), &err);
+	assert_ok(sp_session_group_create(
+			  &parts.group,
+			  &(sp_session_group_options){.count = 2, .policy = SP_SESSION_POLICY_RR},
+			  &err),
+		  &err);
+	assert_ok(sp_session_set_create(&parts.sessions, model.program, 2, 8 << 20, NULL, &err),
+		  &err);
 	assert_ok(sp_published_create(&parts.published, 2, &err), &err);
 	sp_published_swap(parts.published, model.snapshot);
 	for (int i = 0; i < 10; i++) {
