@@ -441,8 +441,8 @@ static serving_processor_code run_by(sp_processor *processor, const sp_version *
 				     serving_processor_error **error)
 {
 	sp_request_limits limits;
-	const char *outer = sp_log_set_subject(processor != NULL ? sp_processor_name(processor)
-								 : NULL);
+	const char *outer = sp_log_set_subject(
+		processor != NULL ? sp_processor_config(processor)->model_name : NULL);
 	serving_processor_result *made = NULL;
 	sp_status status;
 	sp_error reason;

@@ -58,7 +58,9 @@ SERVING_PROCESSOR_API void *initialize(const char *model_entry, const char *mode
  * output_data  a malloc() block that the caller frees, of *output_size bytes followed by a
  *              NUL: a serialized PredictResponse, or an error text
  *
- * Returns 200, or 500 for any failure.  Failures are logged, within a rate limit
+ * Returns 200, or 500 for any failure; with "status_codes": "http" in the configuration 400 for a
+ * wrong request, 404 for an unknown signature, 503 for no session or no memory in time, 504 for a
+ * deadline, and 500 for the rest.  Failures are logged, within a rate limit
  * (docs/configuration.md).  With output_data or output_size NULL it returns 500 and writes
  * nothing.
  */
@@ -66,8 +68,10 @@ SERVING_PROCESSOR_API int process(void *model_buf, const void *input_data, int i
 				  void **output_data, int *output_size);
 
 /*
- * As process() for element 0 of each array.  DeepRec's prototype has no count, and its
- * implementation also answers exactly one request.
+ * As process() for element 0 of each array: input_data[0] of input_size[0] bytes gives
+ * output_data[0] of output_size[0] bytes.  DeepRec's prototype has no count, and its implementation
+ * also takes exactly one request, so no element but 0 is read or written.  A host that has several
+ * requests calls process() from several threads, or serving_processor_submit().
  */
 SERVING_PROCESSOR_API int batch_process(void *model_buf, const void *input_data[], int *input_size,
 					void *output_data[], int *output_size);

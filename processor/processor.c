@@ -265,9 +265,9 @@ static sp_status admit(sp_processor *processor, const sp_version *held, const ch
 	return status;
 }
 
-const char *sp_processor_name(const sp_processor *processor)
+const sp_config *sp_processor_config(const sp_processor *processor)
 {
-	return processor->config.model_name;
+	return &processor->config;
 }
 
 sp_processor *sp_processor_of(const sp_version *version)

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/status.h"
+#include "processor/config/config.h"
 #include "processor/request/request.h"
 #include "processor/updater/updater.h"
 #include "processor/version/version.h"
@@ -50,8 +51,7 @@ SP_MUST_CHECK sp_status sp_processor_predict(sp_processor *processor, const char
 sp_version *sp_processor_acquire(sp_processor *processor);
 void sp_processor_release(sp_version *version);
 
-/* The model's name in log lines. */
-const char *sp_processor_name(const sp_processor *processor);
+const sp_config *sp_processor_config(const sp_processor *processor);
 
 /* The processor of a version that the caller holds. */
 sp_processor *sp_processor_of(const sp_version *version);

@@ -39,6 +39,7 @@ typedef struct sp_config {
 	const char *cpusets;
 	sp_session_homes *homes; /* derived from cpusets; may be NULL */
 	int64_t session_workspace_bytes;
+	int64_t status_codes;         /* of process(): 0 DeepRec's, 1 HTTP's */
 	int64_t request_timeout_ms;   /* 0: none */
 	int64_t init_timeout_minutes; /* -1: no limit */
 	sp_load_policy embeddings;    /* derived from the keys below */

@@ -40,6 +40,8 @@ const sp_config_key sp_config__keys[] = {
 	{KEY("cpusets", TEXT), FIELD(cpusets)},
 	{KEY("session_workspace_bytes", INTEGER), .fallback = "1073741824",
 		.min = 1 << 20, .max = INT64_C(1) << 46, FIELD(session_workspace_bytes)},
+	{KEY("status_codes", TEXT), .fallback = "\"deeprec\"", .allowed = "deeprec http",
+		FIELD(status_codes)},
 	{KEY("request_timeout_ms", INTEGER), .fallback = "60000", .min = 0, .max = 86400000,
 		FIELD(request_timeout_ms)},
 	{KEY("init_timeout_minutes", INTEGER), .fallback = "1", .min = -1, .max = 525600,
