@@ -330,6 +330,37 @@ SERVING_PROCESSOR_API serving_processor_code serving_processor_handle_run_with(
 	serving_processor_result **result, serving_processor_error **error);
 
 /*
+ * Called once for a request that was submitted, on a thread of the library.  On success `result` is
+ * set, else `error`; the callee frees either.  It should not wait: it holds up other requests.  It
+ * may submit others, and must not destroy the model.
+ */
+typedef void serving_processor_done(void *context, serving_processor_code code,
+				    serving_processor_result *result,
+				    serving_processor_error *error);
+
+/*
+ * As serving_processor_handle_run_with(), but returns at once: the request is run by one of the
+ * model's threads, as many as there are sessions, which the first request starts.
+ *
+ * handle   on a version of `model`, which the library holds until the request is done; NULL: the
+ *          version that is live when it runs
+ * inputs   the array and everything that it points to, and so `outputs`, `signature` and the flag
+ *          `cancelled`, must stay until done() is called; `options` need not
+ *
+ * On success done() will be called, perhaps before this returns; after a failure it is not.
+ * SERVING_PROCESSOR_BUSY at once when `max_waiting` requests wait already.
+ * The deadline, and the model's request_timeout_ms, count from now.
+ *
+ * serving_processor_destroy() waits for the requests that run, and ends those that wait:
+ * done() is called with SERVING_PROCESSOR_CANCELLED.
+ */
+SERVING_PROCESSOR_API serving_processor_code serving_processor_submit(
+	void *model, const serving_processor_handle *handle, const char *signature,
+	const serving_processor_tensor *inputs, size_t input_count, const char *const *outputs,
+	size_t output_count, const serving_processor_run_options *options,
+	serving_processor_done *done, void *context, serving_processor_error **error);
+
+/*
  * Sets the steps of the live version: that of its full checkpoint (or the number of the
  * SavedModel's folder) and that of its delta; -1 if it has none.  Returns 0, or -1 for a NULL
  * model.

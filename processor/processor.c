@@ -1,6 +1,7 @@
 #include "processor/processor.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -30,6 +31,9 @@ struct sp_processor {
 	/* The live sp_version; slots: one per session number, then one per acquiring thread. */
 	sp_published *published;
 	sp_updater *updater;
+
+	pthread_mutex_t pool_lock; /* protects `pool` */
+	sp_pool *pool;             /* NULL before the first job */
 };
 
 /* ------------------------------------------------------------------ opening */
@@ -82,6 +86,7 @@ sp_status sp_processor_open(sp_processor **out, const char *config, sp_error *er
 
 	if (processor == NULL)
 		return sp_no_memory(err, "a processor");
+	pthread_mutex_init(&processor->pool_lock, NULL);
 	status = open_configured(processor, config, err);
 	if (status != SP_OK) {
 		sp_processor_close(processor);
@@ -95,6 +100,8 @@ void sp_processor_close(sp_processor *processor)
 {
 	if (processor == NULL)
 		return;
+	sp_pool_destroy(processor->pool);
+	pthread_mutex_destroy(&processor->pool_lock);
 	atomic_store(&processor->closing, true);
 	sp_updater_close(processor->updater);
 	sp_published_destroy(processor->published);
@@ -127,6 +134,11 @@ void sp_processor_release(sp_version *version)
 {
 	if (version != NULL)
 		atomic_fetch_sub(&version->holders, 1);
+}
+
+void sp_processor_hold(sp_version *version)
+{
+	atomic_fetch_add(&version->holders, 1);
 }
 
 /* ---------------------------------------------------------------- describing */
@@ -220,19 +232,17 @@ static void leave(sp_processor *processor, const admission *a)
 	sp_session_group_release(processor->group, a->number);
 }
 
-/* The earlier deadline of the caller's and the configuration's; SP_DEADLINE if it has passed. */
-static sp_status begin(sp_request_limits *out, const sp_processor *processor,
-		       const sp_request_limits *limits, sp_error *err)
+sp_status sp_processor_limit(const sp_processor *processor, sp_request_limits *limits,
+			     sp_error *err)
 {
 	int64_t timeout_ns = processor->config.request_timeout_ms * 1000000, now;
 
-	*out = *limits;
 	if (timeout_ns == 0 && limits->deadline_ns == 0)
 		return SP_OK;
 	now = sp_clock_now_ns();
 	if (limits->deadline_ns == 0 || (timeout_ns != 0 && now + timeout_ns < limits->deadline_ns))
-		out->deadline_ns = now + timeout_ns;
-	if (now >= out->deadline_ns)
+		limits->deadline_ns = now + timeout_ns;
+	if (now >= limits->deadline_ns)
 		return sp_error_set(err, SP_DEADLINE, "the deadline of the request has passed");
 	return SP_OK;
 }
@@ -241,12 +251,12 @@ static sp_status begin(sp_request_limits *out, const sp_processor *processor,
 static sp_status admit(sp_processor *processor, const sp_version *held, const char *signature,
 		       const sp_request_limits *given, admission *out, sp_error *err)
 {
-	sp_request_limits limits;
+	sp_request_limits limits = *given;
 	sp_status status = SP_OK;
 	const sp_version *version;
 	size_t number;
 
-	SP_TRY(begin(&limits, processor, given, err));
+	SP_TRY(sp_processor_limit(processor, &limits, err));
 	SP_TRY(sp_session_group_acquire(&number, processor->group, limits.deadline_ns, err));
 	version = held != NULL ? held : sp_published_pin(processor->published, number);
 	out->number = number;
@@ -299,4 +309,22 @@ sp_status sp_processor_run(sp_processor *processor, const sp_version *held, cons
 	status = sp_request_run_typed(&a.target, request, arena, out, err);
 	leave(processor, &a);
 	return status;
+}
+
+sp_status sp_processor_submit(sp_processor *processor, sp_job *job, sp_error *err)
+{
+	size_t waiting = processor->config.max_waiting != 0 ? (size_t)processor->config.max_waiting
+							    : 1;
+	sp_status status = SP_OK;
+
+	pthread_mutex_lock(&processor->pool_lock);
+	if (processor->pool == NULL)
+		status = sp_pool_create(&processor->pool, (size_t)processor->config.session_num,
+					waiting, "sp-request", err);
+	pthread_mutex_unlock(&processor->pool_lock);
+	SP_TRY(status);
+	if (sp_pool_try_add(processor->pool, job))
+		return SP_OK;
+	return sp_error_set(err, SP_BUSY, "%zu requests wait already, or the model is being closed",
+			    waiting);
 }
