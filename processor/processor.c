@@ -13,6 +13,7 @@
 #include "processor/config/config.h"
 #include "processor/config/unused_rules.h"
 #include "processor/request/request.h"
+#include "processor/timeline/timeline.h"
 #include "processor/updater/updater.h"
 #include "processor/version/runtime.h"
 #include "session_group/published.h"
@@ -31,6 +32,7 @@ struct sp_processor {
 	/* The live sp_version; slots: one per session number, then one per acquiring thread. */
 	sp_published *published;
 	sp_updater *updater;
+	sp_timeline *timeline; /* NULL: no request is traced */
 
 	pthread_mutex_t pool_lock; /* protects `pool` */
 	sp_pool *pool;             /* NULL before the first job */
@@ -73,6 +75,7 @@ static sp_status open_configured(sp_processor *processor, const char *json, sp_e
 	SP_TRY(sp_published_create(&processor->published, sessions.count + ACQUIRE_SLOTS, err));
 	sessions = (sp_session_group_options){.count = ACQUIRE_SLOTS, .max_waiting = SIZE_MAX};
 	SP_TRY(sp_session_group_create(&processor->acquire_slots, &sessions, err));
+	SP_TRY(sp_timeline_open(&processor->timeline, config, err));
 	SP_TRY(sp_updater_open(&processor->updater, config, processor->published, err));
 	atomic_store(&processor->serving, true);
 	log_ready(processor, start);
@@ -101,6 +104,7 @@ void sp_processor_close(sp_processor *processor)
 	if (processor == NULL)
 		return;
 	sp_pool_destroy(processor->pool);
+	sp_timeline_close(processor->timeline);
 	pthread_mutex_destroy(&processor->pool_lock);
 	atomic_store(&processor->closing, true);
 	sp_updater_close(processor->updater);
@@ -222,11 +226,19 @@ sp_updater *sp_processor_updater(const sp_processor *processor)
 /* An admitted request: its session number, session and pinned version. */
 typedef struct admission {
 	size_t number;
+	const sp_version *version;
+	sp_traced *traced; /* NULL: it is not traced */
+	int64_t admitted_ns;
 	sp_request_target target;
 } admission;
 
 static void leave(sp_processor *processor, const admission *a)
 {
+	if (a->traced != NULL)
+		sp_timeline_end(a->traced, a->version,
+				a->target.endpoint != NULL ? a->target.endpoint->signature.name
+							   : "",
+				a->number, a->admitted_ns);
 	sp_session_reset(a->target.session);
 	sp_published_unpin(processor->published, a->number);
 	sp_session_group_release(processor->group, a->number);
@@ -256,15 +268,26 @@ static sp_status admit(sp_processor *processor, const sp_version *held, const ch
 	const sp_version *version;
 	size_t number;
 
+	*out = (admission){.traced = NULL};
 	SP_TRY(sp_processor_limit(processor, &limits, err));
-	SP_TRY(sp_session_group_acquire(&number, processor->group, limits.deadline_ns, err));
+	if (processor->timeline != NULL)
+		out->traced = sp_timeline_begin(processor->timeline);
+	status = sp_session_group_acquire(&number, processor->group, limits.deadline_ns, err);
+	if (status != SP_OK) {
+		sp_timeline_drop(out->traced);
+		return status;
+	}
 	version = held != NULL ? held : sp_published_pin(processor->published, number);
 	out->number = number;
+	out->version = version;
+	if (out->traced != NULL)
+		out->admitted_ns = sp_clock_now_ns();
 	out->target = (sp_request_target){
 		.session = sp_session_set_get(version->runtime->sessions, number),
 		.snapshot = sp_weights_snapshot(version->weights),
 		.endpoint = sp_runtime_endpoint(version->runtime, signature),
-		.limits = limits};
+		.limits = limits,
+		.trace = sp_traced_steps(out->traced)};
 	if (out->target.endpoint == NULL)
 		status = sp_error_set(err, SP_NOT_FOUND, "the model has no signature '%s'",
 				      signature);

@@ -68,6 +68,10 @@ typedef struct sp_config {
 	int64_t model_update_nice;
 	int64_t model_update_memory_mb; /* 0: no limit */
 	const char *model_update_cpus;  /* "0-3,8"; NULL: any */
+	int64_t timeline_start_step;    /* -1: not given; so the next two */
+	int64_t timeline_interval_step;
+	int64_t timeline_trace_count;
+	const char *timeline_path;
 	bool reference_kernels;
 	bool signature_fallback;
 	const char *const *remarks; /* keys without effect, one log line each */
