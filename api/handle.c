@@ -108,8 +108,8 @@ static sp_status answer(const sp_handle *handle, const char *signature, sp_bytes
 {
 	size_t size;
 
-	SP_TRY(sp_processor_predict(handle->processor, signature, request, output_data, &size,
-				    err));
+	SP_TRY(sp_processor_predict(handle->processor, NULL, signature, request, NULL, output_data,
+				    &size, err));
 	*output_size = (int)size; /* the encoder refuses answers above INT_MAX */
 	return SP_OK;
 }

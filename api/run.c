@@ -3,6 +3,7 @@
 
 #include "api/api_internal.h"
 #include "api/handle.h"
+#include "base/alloc.h"
 #include "base/log.h"
 #include "base/pool.h"
 
@@ -202,6 +203,56 @@ serving_processor_code serving_processor_handle_run_with(
 			      .output_count = output_count}};
 
 	return run_now(&c, options, result, error);
+}
+
+/* ------------------------------------------------------------------ messages */
+
+/* The signature as JSON, a terminated block. */
+static sp_status describe(void **out, size_t *size, const sp_version *version,
+			  const char *signature, sp_error *err)
+{
+	const sp_endpoint *endpoint = sp_runtime_endpoint(version->runtime, signature);
+
+	if (endpoint == NULL)
+		return sp_error_set(err, SP_NOT_FOUND, "the model has no signature '%s'",
+				    signature);
+	*out = sp_alloc_text(endpoint->json);
+	*size = strlen(endpoint->json);
+	return *out != NULL ? SP_OK : sp_no_memory(err, "the signature's description");
+}
+
+static sp_status answer_message(void **out, size_t *size, const sp_version *version,
+				const char *signature, sp_bytes request,
+				const serving_processor_run_options *options, sp_error *err)
+{
+	sp_request_limits limits;
+
+	SP_TRY(take_options(&limits, options, err));
+	return sp_processor_predict(sp_processor_of(version), version, signature, request, &limits,
+				    out, size, err);
+}
+
+serving_processor_code serving_processor_handle_process(
+	const serving_processor_handle *handle, const char *signature, const void *input_data,
+	size_t input_size, const serving_processor_run_options *options, void **output_data,
+	size_t *output_size, serving_processor_error **error)
+{
+	const sp_version *version = sp_api__version_of(handle);
+	const char *outer = set_subject(version != NULL ? sp_processor_of(version) : NULL);
+	sp_bytes request = {input_data, input_size};
+	sp_status status;
+	sp_error reason;
+
+	if (version == NULL || output_data == NULL || output_size == NULL ||
+	    (input_data == NULL && input_size != 0))
+		status = sp_error_set(&reason, SP_INVALID, "handle, input or output is NULL");
+	else if (input_size == 0)
+		status = describe(output_data, output_size, version, signature, &reason);
+	else
+		status = answer_message(output_data, output_size, version, signature, request,
+					options, &reason);
+	sp_log_set_subject(outer);
+	return status == SP_OK ? SERVING_PROCESSOR_OK : sp_api__return_error(&reason, error);
 }
 
 /* --------------------------------------------------------------------- later */

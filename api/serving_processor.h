@@ -228,7 +228,10 @@ serving_processor_run(void *model, const char *signature, const serving_processo
 
 SERVING_PROCESSOR_API size_t serving_processor_result_count(const serving_processor_result *result);
 
-/* Output i, with the name that the caller gave or its alias; owned by `result`. */
+/*
+ * Output i, with the name that the caller gave or its alias; owned by `result`.  All outputs are
+ * one array: the tensor of output i + 1 follows that of output i.
+ */
 SERVING_PROCESSOR_API const serving_processor_tensor *serving_processor_result_tensor(
 	const serving_processor_result *result, size_t i);
 
@@ -359,6 +362,21 @@ SERVING_PROCESSOR_API serving_processor_code serving_processor_submit(
 	const serving_processor_tensor *inputs, size_t input_count, const char *const *outputs,
 	size_t output_count, const serving_processor_run_options *options,
 	serving_processor_done *done, void *context, serving_processor_error **error);
+
+/*
+ * As process() with the held version and any signature (NULL: the configured one), but a failure is
+ * told by its code and text, and is not logged.
+ *
+ * input_data   [input_size] a serialized tensorflow.eas.PredictRequest; with
+ *              input_size 0 the answer is the signature as JSON
+ * output_data  set on success to a block for serving_processor_free(), of
+ *              *output_size bytes followed by a NUL
+ * options      may be NULL
+ */
+SERVING_PROCESSOR_API serving_processor_code serving_processor_handle_process(
+	const serving_processor_handle *handle, const char *signature, const void *input_data,
+	size_t input_size, const serving_processor_run_options *options, void **output_data,
+	size_t *output_size, serving_processor_error **error);
 
 /*
  * Sets the steps of the live version: that of its full checkpoint (or the number of the

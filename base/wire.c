@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 
-bool sp_wire_read_varint(sp_wire *wire, uint64_t *value)
+bool sp_wire__read_any_varint(sp_wire *wire, uint64_t *value)
 {
 	uint64_t result = 0;
 

@@ -57,6 +57,22 @@ static inline sp_wire sp_wire_of(sp_bytes message)
 
 typedef enum sp_wire_result { SP_WIRE_FIELD, SP_WIRE_END, SP_WIRE_MALFORMED } sp_wire_result;
 
+/* Reads a varint below 2^14 and advances *at; -1: a larger one, or the bytes end. */
+static inline int sp_wire_read_small(const unsigned char **at, const unsigned char *end)
+{
+	const unsigned char *p = *at;
+
+	if (end - p >= 1 && p[0] < 0x80) {
+		*at = p + 1;
+		return p[0];
+	}
+	if (end - p >= 2 && p[1] < 0x80) {
+		*at = p + 2;
+		return (p[0] & 0x7f) | p[1] << 7;
+	}
+	return -1;
+}
+
 /* The next field, of any form. */
 sp_wire_result sp_wire__next_any(sp_wire *wire, sp_wire_field *field);
 
@@ -82,10 +98,32 @@ static inline sp_wire_result sp_wire_next(sp_wire *wire, sp_wire_field *field)
 	return sp_wire__next_any(wire, field);
 }
 
+/* Reads a varint of any length. */
+bool sp_wire__read_any_varint(sp_wire *wire, uint64_t *value);
+
 /*
  * Reads one varint; false if it is truncated or longer than 10 bytes.  Bits above 64 are dropped.
+ *
+ * Where eight bytes are left, the first without its top bit ends the varint; the seven bits of each
+ * are then moved together, two by two.
  */
-bool sp_wire_read_varint(sp_wire *wire, uint64_t *value);
+static inline bool sp_wire_read_varint(sp_wire *wire, uint64_t *value)
+{
+	uint64_t bytes, ends;
+
+	if (wire->end - wire->at < (ptrdiff_t)sizeof(bytes))
+		return sp_wire__read_any_varint(wire, value);
+	memcpy(&bytes, wire->at, sizeof(bytes));
+	ends = ~bytes & 0x8080808080808080;
+	if (ends == 0)
+		return sp_wire__read_any_varint(wire, value);
+	wire->at += __builtin_ctzll(ends) / 8 + 1;
+	bytes &= (ends ^ (ends - 1)) & 0x7f7f7f7f7f7f7f7f;
+	bytes = (bytes & 0x7f007f007f007f00) >> 1 | (bytes & 0x007f007f007f007f);
+	bytes = (bytes & 0x3fff00003fff0000) >> 2 | (bytes & 0x00003fff00003fff);
+	*value = (bytes & 0x0fffffff00000000) >> 4 | (bytes & 0x000000000fffffff);
+	return true;
+}
 
 /* ----------------------------------------------------------- whole messages */
 

@@ -308,14 +308,16 @@ sp_processor *sp_processor_of(const sp_version *version)
 	return atomic_load_explicit(&version->processor, memory_order_relaxed);
 }
 
-sp_status sp_processor_predict(sp_processor *processor, const char *signature, sp_bytes request,
-			       void **out, size_t *out_size, sp_error *err)
+sp_status sp_processor_predict(sp_processor *processor, const sp_version *held,
+			       const char *signature, sp_bytes request,
+			       const sp_request_limits *limits, void **out, size_t *out_size,
+			       sp_error *err)
 {
 	static const sp_request_limits none = {0};
 	sp_status status;
 	admission a;
 
-	SP_TRY(admit(processor, NULL, signature, &none, &a, err));
+	SP_TRY(admit(processor, held, signature, limits != NULL ? limits : &none, &a, err));
 	status = sp_request_answer(&a.target, request, out, out_size, err);
 	leave(processor, &a);
 	return status;

@@ -31,16 +31,18 @@ void sp_processor_close(sp_processor *processor);
 
 /*
  * Answers a serialized PredictRequest with a serialized PredictResponse, a block for sp_free()
- * followed by a NUL.  The version that is live when the request begins reads and answers it, by its
- * own signature.  `signature` NULL is the configured one; SP_NOT_FOUND when there is no such
- * signature.
+ * followed by a NUL.  With a version that the caller holds, this one reads and answers it by its
+ * own signature; NULL: the one that is live when the request begins.  `signature` NULL is the
+ * configured one; SP_NOT_FOUND when there is no such signature.  The deadline bounds the wait for a
+ * session as well; that of the configuration holds, too.  `limits` may be NULL.
  *
  * After a few requests of the largest size only the answer is allocated, and no lock is taken
  * unless all sessions are busy.
  */
-SP_MUST_CHECK sp_status sp_processor_predict(sp_processor *processor, const char *signature,
-					     sp_bytes request, void **out, size_t *out_size,
-					     sp_error *err);
+SP_MUST_CHECK sp_status sp_processor_predict(sp_processor *processor, const sp_version *held,
+					     const char *signature, sp_bytes request,
+					     const sp_request_limits *limits, void **out,
+					     size_t *out_size, sp_error *err);
 
 /*
  * A handle on the live version, which stays in memory with its graph and its signatures
@@ -62,8 +64,7 @@ sp_processor *sp_processor_of(const sp_version *version);
 
 /*
  * As sp_processor_predict(), for typed tensors (processor/request/request.h): the answer is in
- * `arena`.  With a version that the caller holds, this one answers; NULL: the live one.  The
- * deadline bounds the wait for a session as well; that of the configuration holds, too.
+ * `arena`.
  */
 SP_MUST_CHECK sp_status sp_processor_run(sp_processor *processor, const sp_version *held,
 					 const char *signature, const sp_typed_request *request,

@@ -2,7 +2,7 @@
 # Prints C source with the descriptors of all .proto files in a folder, as one FileDescriptorSet:
 # what the reflection of gRPC answers from.  Called by make.
 #
-#     PROTOC_C=protoc-c scripts/descriptors.sh api/host/proto >descriptors.c
+#     PROTOC_C=protoc-c scripts/descriptors.sh api/host/proto >descriptors.pb-c.c
 set -eu
 case ${1:-} in
 -h | --help | help)

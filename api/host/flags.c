@@ -20,11 +20,84 @@ typedef struct flag {
 #define AT(field) offsetof(sp_flags, field)
 #define DAY_MS    86400000
 
+/* tensorflow_model_server's, instead of ours. */
+static const struct {
+	const char *name, *initial;
+} tfs_defaults[] = {
+	{"rest_api_host", "0.0.0.0"}, {"rest_api_port", "0"},           {"port", "8500"},
+	{"wait_for_models", "true"},  {"max_body_bytes", "2147483647"},
+};
+
+/*
+ * Flags of tensorflow_model_server that have no effect here, and why.
+ */
+static const struct {
+	const char *name;
+	bool is_switch;
+	const char *why;
+} ignored[] = {
+	{"enable_grpc_healthcheck_service", true, "the health service is always there"},
+	{"enable_model_warmup", true, "a version is always warmed before it is served"},
+	{"enable_per_model_batching_parameters", true,
+	 "the JSON form of --model_config_file has batching parameters of a model"},
+	{"enable_profiler", true, "there is no profiler"},
+	{"enable_signature_method_name_check", true, "any signature can be asked for"},
+	{"flush_filesystem_caches", true, "the system takes its page cache back as it needs it"},
+	{"grpc_channel_arguments", false, "limits of connections are flags of their own"},
+	{"grpc_max_threads", false, "--rest_api_num_threads is for all protocols"},
+	{"mixed_precision", false, "a model is computed in its own types"},
+	{"num_request_iterations_for_warmup", false, "the processor knows when it is warm"},
+	{"num_tflite_interpreters", false, "there is no TensorFlow Lite"},
+	{"num_tflite_interpreters_per_pool", false, "there is no TensorFlow Lite"},
+	{"num_tflite_pools", false, "there is no TensorFlow Lite"},
+	{"num_unload_threads", false, "one thread closes versions"},
+	{"per_process_gpu_memory_fraction", false, "no GPU is used"},
+	{"platform_config_file", false, "there is one platform"},
+	{"prefer_tflite_model", true, "there is no TensorFlow Lite"},
+	{"remove_unused_fields_from_bundle_metagraph", true, "what is not used is never kept"},
+	{"skip_initialize_tpu", true, "no TPU is used"},
+	{"tensorflow_inter_op_parallelism", false, "a request is computed by one thread"},
+	{"tensorflow_intra_op_parallelism", false, "a request is computed by one thread"},
+	{"tensorflow_session_config_file", false, "there is no TensorFlow in it"},
+	{"tensorflow_session_parallelism", false, "a request is computed by one thread"},
+	{"thread_pool_factory_config_file", false, "a request is computed by one thread"},
+	{"use_tflite_model", true, "there is no TensorFlow Lite"},
+	{"xla_cpu_compilation_enabled", true, "a model is always compiled"},
+	{"xla_gpu_compilation_enabled", true, "no GPU is used"},
+};
+
+enum { IGNORED_COUNT = sizeof(ignored) / sizeof(ignored[0]) };
+
+_Static_assert(IGNORED_COUNT <= 64, "sp_flags.ignored has a bit for each");
+
 static const flag flags[] = {
 	{"model_base_path", TEXT, AT(model_base_path), NULL, 0, 0, "FOLDER",
 	 "a SavedModel, or a folder of numbered ones: the highest is served"},
 	{"processor_config", TEXT, AT(processor_config), NULL, 0, 0, "FILE",
 	 "the processor's configuration (JSON), instead of --model_base_path"},
+	{"model_config_file", TEXT, AT(model_config_file), NULL, 0, 0, "FILE",
+	 "the models to serve, in TensorFlow Serving's text format or JSON (docs/models.md)"},
+	{"model_config_file_poll_wait_seconds", NUMBER, AT(model_config_file_poll_wait_seconds),
+	 "0", 0, DAY_MS, "S", "how often to look whether that file has changed; 0: on SIGHUP only"},
+	{"file_system_poll_wait_seconds", NUMBER, AT(file_system_poll_wait_seconds), "1", -1,
+	 DAY_MS, "S", "how often to look for versions of models; 0: once"},
+	{"num_load_threads", NUMBER, AT(num_load_threads), "0", 0, 256, "N",
+	 "models that are loaded at a time; 0: one"},
+	{"max_num_load_retries", NUMBER, AT(max_num_load_retries), "5", 0, INT64_C(2147483647), "N",
+	 "how often a version that cannot be loaded is tried again"},
+	{"load_retry_interval_micros", NUMBER, AT(load_retry_interval_micros), "60000000", 0,
+	 DAY_MS *INT64_C(1000), "US", "time between two such attempts"},
+	{"allow_version_labels_for_unavailable_models", SWITCH,
+	 AT(allow_version_labels_for_unavailable_models), "false", 0, 0, NULL,
+	 "new labels may be given to versions that are not available"},
+	{"traffic_split", TEXT, AT(traffic_split), NULL, 0, 0, "LIST",
+	 "LABEL=PERCENT,...: so many of the requests that name no version go to that one"},
+	{"traffic_sticky_header", TEXT, AT(traffic_sticky_header), NULL, 0, 0, "NAME",
+	 "requests with equal values of this header go to the same version"},
+	{"traffic_shadow", TEXT, AT(traffic_shadow), NULL, 0, 0, "LIST",
+	 "LABEL=PERCENT,...: so many are also computed by that version, and compared"},
+	{"wait_for_models", SWITCH, AT(wait_for_models), "false", 0, 0, NULL,
+	 "a model that is not there yet, or cannot be loaded, does not end the process"},
 	{"model_name", TEXT, AT(model_name), "default", 0, 0, "NAME", "the model's name in URLs"},
 	{"signature_name", TEXT, AT(signature_name), NULL, 0, 0, "NAME",
 	 "for requests that name none; default serving_default, or what the configuration says"},
@@ -38,13 +111,31 @@ static const flag flags[] = {
 	 "form of log lines; default what the configuration says, or text"},
 	{"log_level", CHOICE, AT(log_level), NULL, 0, 0, "debug|info|warning|error",
 	 "lower log lines are dropped; default what the configuration says, or info"},
+	{"eas_token", TEXT, AT(eas_token), NULL, 0, 0, "LIST",
+	 "comma-separated tokens of which requests to /api/predict/ need one; default none"},
 	{"metrics_path", TEXT, AT(metrics_path), "/monitoring/prometheus/metrics", 0, 0, "PATH",
 	 "where Prometheus finds metrics; empty: nowhere"},
+	{"monitoring_config_file", TEXT, AT(monitoring_config_file), NULL, 0, 0, "FILE",
+	 "TensorFlow Serving's MonitoringConfig, instead of --metrics_path"},
+	{"enable_batching", SWITCH, AT(enable_batching), "false", 0, 0, NULL,
+	 "run requests that wait at the same time together"},
+	{"batching_parameters_file", TEXT, AT(batching_parameters_file), NULL, 0, 0, "FILE",
+	 "TensorFlow Serving's BatchingParameters, with --enable_batching"},
 	{"session_num", NUMBER, AT(session_num), "0", 0, 1024, "N",
 	 "sessions of the model; 0: as many as --rest_api_num_threads"},
 
+	{"compat", CHOICE, AT(compat), "none", 0, 0, "tfs|none",
+	 "tfs: the defaults of tensorflow_model_server, as by that name"},
 	{"rest_api_port", NUMBER, AT(rest_api_port), "8501", 0, 65535, "PORT",
-	 "where to listen; 0: any free port"},
+	 "where to listen; 0: any free port, with --compat=tfs none"},
+	{"port", NUMBER, AT(port), NULL, 0, 65535, "PORT",
+	 "a further port; every port answers all protocols; 0: any free one"},
+	{"grpc_socket_path", TEXT, AT(grpc_socket_path), NULL, 0, 0, "PATH",
+	 "a further socket of the file system"},
+	{"ssl_config_file", TEXT, AT(ssl_config_file), NULL, 0, 0, "FILE",
+	 "TLS on --port, as TensorFlow Serving's SSLConfig says"},
+	{"use_alts_credentials", SWITCH, AT(use_alts_credentials), "false", 0, 0, NULL,
+	 "not supported: an error if it is true"},
 	{"rest_api_host", TEXT, AT(rest_api_host), "127.0.0.1", 0, 0, "ADDRESS",
 	 "address to listen on; 0.0.0.0 for all"},
 	{"bind", TEXT, AT(rest_api_host), NULL, 0, 0, "ADDRESS", "the same as --rest_api_host"},
@@ -99,6 +190,18 @@ void sp_flags_print_help(FILE *out)
 			fprintf(out, " (default %s)", f->initial);
 		fprintf(out, "\n");
 	}
+	fprintf(out,
+		"\nOther flags of tensorflow_model_server are accepted, too, without effect:\n");
+	for (size_t i = 0; i < IGNORED_COUNT; i++)
+		fprintf(out, "    %s\n", ignored[i].name);
+}
+
+void sp_flags_print_ignored(const sp_flags *out, sp_buffer *text)
+{
+	for (size_t i = 0; i < IGNORED_COUNT; i++)
+		if ((out->ignored >> i & 1) != 0)
+			sp_buffer_printf(text, "%s--%s (%s)", text->size != 0 ? ", " : "",
+					 ignored[i].name, ignored[i].why);
 }
 
 static sp_status set_number(sp_flags *out, const flag *f, const char *text, sp_error *err)
@@ -159,15 +262,6 @@ static sp_status set(sp_flags *out, const flag *f, const char *text, sp_error *e
 	return SP_OK;
 }
 
-static sp_status set_defaults(sp_flags *out, sp_error *err)
-{
-	memset(out, 0, sizeof(*out));
-	for (size_t i = 0; i < FLAG_COUNT; i++)
-		if (flags[i].initial != NULL)
-			SP_TRY(set(out, &flags[i], flags[i].initial, err));
-	return SP_OK;
-}
-
 /* `name` may be followed by "=value". */
 static const flag *find(const char *name)
 {
@@ -179,10 +273,36 @@ static const flag *find(const char *name)
 	return NULL;
 }
 
+static sp_status set_defaults(sp_flags *out, bool tfs, sp_error *err)
+{
+	memset(out, 0, sizeof(*out));
+	for (size_t i = 0; i < FLAG_COUNT; i++)
+		if (flags[i].initial != NULL)
+			SP_TRY(set(out, &flags[i], flags[i].initial, err));
+	out->port = -1;
+	out->tfs = tfs;
+	for (size_t i = 0; tfs && i < sizeof(tfs_defaults) / sizeof(tfs_defaults[0]); i++)
+		SP_TRY(set(out, find(tfs_defaults[i].name), tfs_defaults[i].initial, err));
+	return SP_OK;
+}
+
+/* The index of a flag without effect that `word` begins with; IGNORED_COUNT: it is none. */
+static size_t find_ignored(const char *word)
+{
+	size_t size = strcspn(word, "="), i = 0;
+
+	while (i < IGNORED_COUNT &&
+	       (strlen(ignored[i].name) != size || memcmp(ignored[i].name, word, size) != 0))
+		i++;
+	return i;
+}
+
 /* Reads the flag at argv[*i]; advances *i if its value is the next word. */
 static sp_status read_flag(sp_flags *out, int argc, char **argv, int *i, sp_error *err)
 {
 	const char *word = argv[*i], *equals = strchr(word, '=');
+	bool is_switch;
+	size_t without_effect;
 	const flag *f;
 
 	if (strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
@@ -190,28 +310,58 @@ static sp_status read_flag(sp_flags *out, int argc, char **argv, int *i, sp_erro
 	if (strncmp(word, "--", 2) != 0)
 		return sp_error_set(err, SP_INVALID, "\"%s\" is not a flag", word);
 	f = find(word + 2);
-	if (f == NULL)
+	without_effect = find_ignored(word + 2);
+	if (f == NULL && without_effect == IGNORED_COUNT)
 		return sp_error_set(err, SP_INVALID, "unknown flag %.*s", (int)strcspn(word, "="),
 				    word);
-	if (equals != NULL)
-		return set(out, f, equals + 1, err);
-	if (f->kind == SWITCH)
-		return set(out, f, "true", err);
-	if (*i + 1 == argc)
-		return sp_error_set(err, SP_INVALID, "--%s needs a value", f->name);
-	return set(out, f, argv[++*i], err);
+	is_switch = f != NULL ? f->kind == SWITCH : ignored[without_effect].is_switch;
+	if (equals == NULL && !is_switch && *i + 1 == argc)
+		return sp_error_set(err, SP_INVALID, "%s needs a value", word);
+	if (equals == NULL && !is_switch)
+		equals = argv[++*i] - 1;
+	if (f != NULL)
+		return set(out, f, equals != NULL ? equals + 1 : "true", err);
+	out->ignored |= UINT64_C(1) << without_effect;
+	return SP_OK;
+}
+
+/* Exactly one flag says what to serve. */
+static sp_status check_source(const sp_flags *flags_read, sp_error *err)
+{
+	const char *given[3];
+	size_t count = 0;
+
+	if (flags_read->model_base_path != NULL)
+		given[count++] = "--model_base_path";
+	if (flags_read->processor_config != NULL)
+		given[count++] = "--processor_config";
+	if (flags_read->model_config_file != NULL)
+		given[count++] = "--model_config_file";
+	if (count == 0)
+		return sp_error_set(err, SP_INVALID,
+				    "--model_base_path or --processor_config is needed, or "
+				    "--model_config_file");
+	if (count > 1)
+		return sp_error_set(err, SP_INVALID, "%s and %s exclude each other", given[0],
+				    given[1]);
+	return SP_OK;
+}
+
+static sp_status check_ports(const sp_flags *flags_read, sp_error *err)
+{
+	if (flags_read->tfs && flags_read->rest_api_port == 0 && flags_read->port == 0)
+		return sp_error_set(err, SP_INVALID, "--port or --rest_api_port is needed");
+	return SP_OK;
 }
 
 static sp_status check(const sp_flags *flags_read, sp_error *err)
 {
 	if (flags_read->version || flags_read->help)
 		return SP_OK;
-	if (flags_read->model_base_path == NULL && flags_read->processor_config == NULL)
-		return sp_error_set(err, SP_INVALID,
-				    "--model_base_path or --processor_config is needed");
-	if (flags_read->model_base_path != NULL && flags_read->processor_config != NULL)
-		return sp_error_set(err, SP_INVALID,
-				    "--model_base_path and --processor_config exclude each other");
+	SP_TRY(check_source(flags_read, err));
+	SP_TRY(check_ports(flags_read, err));
+	if (flags_read->use_alts_credentials)
+		return sp_error_set(err, SP_INVALID, "--use_alts_credentials is not supported");
 	if (flags_read->processor_config != NULL && flags_read->session_num != 0)
 		return sp_error_set(err, SP_INVALID,
 				    "--session_num has no effect with --processor_config: its file "
@@ -227,9 +377,29 @@ static sp_status check(const sp_flags *flags_read, sp_error *err)
 	return SP_OK;
 }
 
+/* Whether the program has TensorFlow Serving's name, or is told to have its defaults. */
+static bool is_tfs(int argc, char **argv)
+{
+	const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
+	const char *name = argc > 0 ? (slash != NULL ? slash + 1 : argv[0]) : "";
+	bool tfs = strcmp(name, "tensorflow_model_server") == 0;
+
+	for (int i = 1; i < argc; i++) {
+		const char *value = NULL;
+
+		if (strncmp(argv[i], "--compat=", 9) == 0)
+			value = argv[i] + 9;
+		else if (strcmp(argv[i], "--compat") == 0 && i + 1 < argc)
+			value = argv[i + 1];
+		if (value != NULL)
+			tfs = strcmp(value, "tfs") == 0;
+	}
+	return tfs;
+}
+
 sp_status sp_flags_parse(sp_flags *out, int argc, char **argv, sp_error *err)
 {
-	SP_TRY(set_defaults(out, err));
+	SP_TRY(set_defaults(out, is_tfs(argc, argv), err));
 	for (int i = 1; i < argc; i++)
 		SP_TRY(read_flag(out, argc, argv, &i, err));
 	return check(out, err);

@@ -6,9 +6,12 @@
 
 #include "api/host/flags.h"
 #include "api/host/http/http_server.h"
+#include "api/host/http/http_tls.h"
+#include "api/host/model/server_configs.h"
 #include "api/host/request_log.h"
 #include "api/host/routes/serving.h"
 #include "api/host/upkeep.h"
+#include "base/arena.h"
 #include "base/status.h"
 
 /*
@@ -20,8 +23,16 @@
 typedef struct sp_host {
 	sp_serving serving;
 	struct sp_workers *workers; /* workers.h */
+	struct sp_shadow *shadow;   /* infer/shadow.h */
+	struct sp_batcher *batcher; /* infer/batcher.h; NULL: requests are not batched */
+	sp_batching_config batching;
 	sp_request_log request_log;
 	sp_upkeep upkeep;
+	sp_arena *arena;                             /* of configuration files */
+	sp_http_address addresses[SP_MAX_ADDRESSES]; /* [address_count] */
+	size_t address_count;
+	const char *socket_address; /* "unix:PATH", of --grpc_socket_path; NULL: none */
+	sp_http_tls *tls;           /* NULL: plain */
 } sp_host;
 
 /*
@@ -30,8 +41,14 @@ typedef struct sp_host {
  */
 SP_MUST_CHECK sp_status sp_host_start(sp_host *host, const sp_flags *flags, sp_error *err);
 
-/* Opens the model, which may take minutes.  Afterwards predictions are computed. */
+/* Opens the models, which may take minutes.  Afterwards predictions are computed. */
 SP_MUST_CHECK sp_status sp_host_load(sp_host *host, sp_error *err);
+
+/* What SIGHUP asks for: reads --model_config_file and --ssl_config_file again. */
+void sp_host_reload(sp_host *host);
+
+/* Whether a model is being loaded, which cannot be interrupted. */
+bool sp_host_is_loading(const sp_host *host);
 
 /* Makes the host report that it is not ready; requests are still served. */
 void sp_host_drain(sp_host *host);

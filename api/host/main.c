@@ -15,7 +15,7 @@
 #include "base/thread.h"
 
 /*
- * serving_host: serves one model over HTTP/JSON.
+ * serving_host: serves models over HTTP.
  *
  * The main thread starts everything, then waits for the model and for SIGTERM or SIGINT, which are
  * blocked in all other threads, and runs the upkeep once a second.
@@ -102,15 +102,13 @@ static bool is_duplicate(signals *s)
 }
 
 /* The next SIGTERM or SIGINT that is not a duplicate; 0 if there is none. */
-static int read_signal(signals *s)
+static int read_signal(sp_host *host, signals *s)
 {
 	struct signalfd_siginfo info;
 
 	while (read(s->fd, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGHUP)
-			sp_log(SP_LOG_INFO,
-			       "SIGHUP: nothing to reload; new versions are served as they come, "
-			       "flags and configuration are read at the start only");
+			sp_host_reload(host);
 		else if (!is_duplicate(s))
 			return (int)info.ssi_signo;
 	}
@@ -134,7 +132,7 @@ static int wait_signal(sp_host *host, signals *s, int done_fd, int64_t timeout_m
 			left_ms = SP_UPKEEP_MS;
 		if (poll(pollers, 2, left_ms > 0 ? (int)left_ms : 0) == 0)
 			sp_host_upkeep(host);
-		received = read_signal(s);
+		received = read_signal(host, s);
 	} while (received == 0 && pollers[1].revents == 0 &&
 		 (timeout_ms < 0 || sp_clock_now_ns() < end_ns));
 	return received;
@@ -159,18 +157,28 @@ static sp_status write_port(const char *path, uint16_t port, sp_error *err)
 	return SP_OK;
 }
 
+static void say_address(const sp_http_address *address, uint16_t port)
+{
+	bool is_path = strncmp(address->host, "unix:", 5) == 0;
+	bool v6 = strchr(address->host, ':') != NULL;
+
+	if (is_path)
+		sp_log(SP_LOG_INFO, "listening on %s", address->host);
+	else
+		sp_log(SP_LOG_INFO, "listening on %s://%s%s%s:%u",
+		       address->tls != NULL ? "https" : "http", v6 ? "[" : "", address->host,
+		       v6 ? "]" : "", (unsigned)port);
+}
+
 /* Logs that the model is served and writes --port_file. */
 static sp_status say_listening(const sp_host *host, sp_error *err)
 {
-	const char *address = host->serving.flags->rest_api_host;
-	bool v6 = strchr(address, ':') != NULL;
-
 	if (host->serving.flags->port_file != NULL)
 		SP_TRY(write_port(host->serving.flags->port_file,
-				  sp_http_server_port(host->serving.server), err));
+				  sp_http_server_port(host->serving.server, 0), err));
 
-	sp_log(SP_LOG_INFO, "listening on http://%s%s%s:%u", v6 ? "[" : "", address, v6 ? "]" : "",
-	       (unsigned)sp_http_server_port(host->serving.server));
+	for (size_t i = 0; i < host->address_count; i++)
+		say_address(&host->addresses[i], sp_http_server_port(host->serving.server, i));
 	return SP_OK;
 }
 
@@ -193,7 +201,7 @@ static bool drain(sp_host *host, signals *s, int first_signal)
 		return end_at_once(host);
 	end_ns = sp_clock_now_ns() + flags->drain_timeout_in_ms * 1000000;
 	while (!sp_host_stop(host, 50)) {
-		if (read_signal(s) != 0)
+		if (read_signal(host, s) != 0)
 			return end_at_once(host);
 		if (sp_clock_now_ns() >= end_ns)
 			return false;
@@ -213,7 +221,9 @@ static void start_log(const sp_flags *flags)
 {
 	sp_log_set_level(SP_LOG_DEBUG);
 	sp_log_set_sink(forward_line, NULL);
-	sp_log_set_subject(flags->model_name);
+	/* With several models each line names its own. */
+	if (flags->model_config_file == NULL)
+		sp_log_set_subject(flags->model_name);
 }
 
 static int fail(const sp_error *err)
@@ -246,8 +256,8 @@ static int serve(sp_host *host, signals *s)
 	loader l;
 	int received;
 
-	sp_log(SP_LOG_INFO, "loading the model; probes are answered on port %u",
-	       (unsigned)sp_http_server_port(host->serving.server));
+	sp_log(SP_LOG_INFO, "loading; probes are answered on port %u",
+	       (unsigned)sp_http_server_port(host->serving.server, 0));
 	wait_loaded_or_exit(host, s, &l);
 	if (l.status == SP_OK)
 		l.status = say_listening(host, &l.error);
@@ -292,6 +302,8 @@ int main(int argc, char **argv)
 	if (sp_host_start(&host, &flags, &err) != SP_OK)
 		return fail(&err);
 	code = serve(&host, &s);
+	if (sp_host_is_loading(&host))
+		_exit(code); /* loading cannot be interrupted, and nothing is lost */
 	sp_host_finish(&host);
 	return code;
 }

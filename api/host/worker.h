@@ -22,7 +22,7 @@ typedef struct sp_worker {
 	sp_json_request *json;
 	sp_json_examples *examples;
 	sp_v2_request *v2;
-	sp_arena *arena; /* for any codec; reset after every job */
+	sp_arena *arena;                        /* for any codec; reset after every job */
 	uint16_t input_order[SP_MESSAGE_ORDER]; /* sp_message_memory.order */
 } sp_worker;
 

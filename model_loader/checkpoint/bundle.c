@@ -11,7 +11,7 @@
 #include "model_loader/checkpoint/bundle_internal.h"
 #include "model_loader/checkpoint/ordered_code.h"
 #include "model_loader/checkpoint/sorted_table.h"
-#include "model_loader/proto/message.h"
+#include "model_loader/proto/unpack.h"
 #include "model_loader/proto/proto_internal.h"
 #include "model_loader/proto/tensor_bundle.pb-c.h"
 

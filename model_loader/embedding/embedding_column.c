@@ -277,7 +277,7 @@ sp_status sp_embedding_make_column(sp_key_column **out, sp_table_column which,
 sp_status sp_embedding_expect_column(size_t *bytes, const sp_embedding *embedding,
 				     const sp_embedding_spec *spec, sp_error *err)
 {
-	size_t keys = 0, refused;
+	size_t keys = sp_embedding__count_rows(&embedding->full), refused;
 
 	for (size_t i = 0; i < embedding->full.part_count; i++) {
 		const sp_embedding_part *part = &embedding->full.parts[i];
@@ -287,9 +287,7 @@ sp_status sp_embedding_expect_column(size_t *bytes, const sp_embedding *embeddin
 				       .key_dtype = spec->key_dtype};
 
 		SP_TRY(sp_key_numbers_count(&from, &refused, err));
-		if (!sp_size_add(&keys, keys, part->row_count) ||
-		    !sp_size_add(&keys, keys, part->ssd_count) ||
-		    !sp_size_add(&keys, keys, refused))
+		if (!sp_size_add(&keys, keys, refused))
 			keys = SIZE_MAX;
 	}
 	*bytes = sp_key_column_expected_size(keys);

@@ -4,6 +4,7 @@
 #include "model_loader/checkpoint/part_name.h"
 #include "model_loader/embedding/bucket_offsets.h"
 #include "model_loader/embedding/embedding_variable.h"
+#include "storage/table/table_builder.h"
 
 /* Which rows of a variable a handle reads, for loading rows and columns. */
 
@@ -42,5 +43,12 @@ sp_row_selection sp_embedding__choose_rows(const sp_embedding *embedding,
 					   const sp_embedding_spec *spec,
 					   const sp_embedding_rows *rows,
 					   const sp_load_policy *policy);
+
+/* Upper bound of the rows of all parts, by the index; SIZE_MAX on overflow. */
+size_t sp_embedding__count_rows(const sp_embedding_rows *rows);
+
+/* Of a table named `name`; it points to the spec's default rows. */
+sp_table_options sp_embedding__table_options(const sp_embedding_spec *spec,
+					     const sp_load_policy *policy, const char *name);
 
 #endif

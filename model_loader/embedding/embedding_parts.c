@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/size.h"
 #include "model_loader/embedding/embedding_internal.h"
 
 /*
@@ -263,4 +264,15 @@ sp_row_selection sp_embedding__choose_rows(const sp_embedding *embedding,
 		s.slice_count = policy->slice_count;
 	}
 	return s;
+}
+
+size_t sp_embedding__count_rows(const sp_embedding_rows *rows)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < rows->part_count; i++)
+		if (!sp_size_add(&count, count, rows->parts[i].row_count) ||
+		    !sp_size_add(&count, count, rows->parts[i].ssd_count))
+			return SIZE_MAX;
+	return count;
 }

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "base/size.h"
 #include "model_loader/embedding/embedding_column.h"
+#include "model_loader/embedding/embedding_internal.h"
 #include "model_loader/embedding/row_pace.h"
 #include "storage/ssd/ssd_builder.h"
 #include "storage/table/table_builder.h"
@@ -46,13 +47,7 @@ static sp_status load_from_tensors(sp_table **out, const sp_embedding_note *note
 				   const sp_load_policy *policy, sp_error *err)
 {
 	const sp_embedding_spec *spec = &note->spec;
-	sp_table_options options = {
-		.name = spec->name,
-		.dim = spec->dim,
-		.filter = spec->filter,
-		.default_value_no_permission = spec->default_value_no_permission,
-		.default_rows = policy->absent_keys_are_zeros ? NULL : spec->default_rows,
-		.default_row_count = spec->default_row_count};
+	sp_table_options options = sp_embedding__table_options(spec, policy, spec->name);
 	int64_t *keys = sp_alloc_zero(note->keys.count + 1, sizeof(*keys));
 	sp_status status;
 
@@ -246,14 +241,11 @@ static sp_status plan_over_base(const loading *l, job *j, sp_error *err)
 /* SIZE_MAX on overflow. */
 static size_t bytes_of(const sp_embedding_rows *rows, size_t dim)
 {
-	size_t count = 0, width, bytes;
+	size_t width, bytes;
 
-	for (size_t i = 0; i < rows->part_count; i++)
-		if (!sp_size_add(&count, count, rows->parts[i].row_count) ||
-		    !sp_size_add(&count, count, rows->parts[i].ssd_count))
-			return SIZE_MAX;
 	if (!sp_size_mul(&width, dim, sizeof(float)) ||
-	    !sp_size_add(&width, width, sizeof(int64_t)) || !sp_size_mul(&bytes, count, width))
+	    !sp_size_add(&width, width, sizeof(int64_t)) ||
+	    !sp_size_mul(&bytes, sp_embedding__count_rows(rows), width))
 		return SIZE_MAX;
 	return bytes;
 }

@@ -47,20 +47,24 @@ static void choose_rows(load *l)
 	l->sharded = sp_load_policy_shards(l->policy, l->embedding->base);
 }
 
-static sp_table_options table_options(const load *l)
+sp_table_options sp_embedding__table_options(const sp_embedding_spec *spec,
+					     const sp_load_policy *policy, const char *name)
 {
-	const sp_embedding_spec *spec = l->spec;
-	bool whole = l->embedding->whole && !l->embedding->own_part;
-	sp_table_options options = {
-		.name = whole ? l->embedding->base : spec->name,
+	return (sp_table_options){
+		.name = name,
 		.dim = spec->dim,
 		.filter = spec->filter,
 		.default_value_no_permission = spec->default_value_no_permission,
-		.default_rows = spec->default_rows,
+		.default_rows = policy->absent_keys_are_zeros ? NULL : spec->default_rows,
 		.default_row_count = spec->default_row_count};
+}
 
-	if (l->policy->absent_keys_are_zeros)
-		options.default_rows = NULL;
+static sp_table_options table_options(const load *l)
+{
+	bool whole = l->embedding->whole && !l->embedding->own_part;
+	sp_table_options options = sp_embedding__table_options(
+		l->spec, l->policy, whole ? l->embedding->base : l->spec->name);
+
 	if (l->sharded) { /* its answer is added to those of other instances */
 		options.filter = SP_TABLE_FILTER_COUNTER;
 		options.default_value_no_permission = 0;
@@ -142,25 +146,15 @@ static sp_status read_rows(const load *l, const sp_embedding_rows *rows, const s
 	return status;
 }
 
-/* An upper bound, from the index of the checkpoint. */
-static size_t expected_rows(const load *l, const sp_embedding_rows *rows)
-{
-	sp_embedding_rows own = own_rows(l, rows);
-	size_t count = 0;
-
-	for (size_t i = 0; i < own.part_count; i++)
-		count += own.parts[i].row_count + own.parts[i].ssd_count;
-	return count;
-}
-
 /* 0: unknown, because some rows are left out. */
 static size_t expected_here(const load *l, const sp_embedding_rows *rows)
 {
 	const sp_row_selection *s = &l->selection;
+	sp_embedding_rows own = own_rows(l, rows);
 	bool all = s->part_count == 1 && s->slice_count == 1 &&
 		   s->frequency_threshold <= s->frequency_floor;
 
-	return all ? expected_rows(l, rows) : 0;
+	return all ? sp_embedding__count_rows(&own) : 0;
 }
 
 /* `full` as in read_rows(). */
@@ -219,11 +213,12 @@ static sp_status start_in_order(void *context, bool *in_order, sp_error *err)
 /* By the index alone: a table that fits into its tier's memory is not put on the SSD. */
 static bool belongs_on_ssd(const load *l, const sp_ssd_table *table)
 {
-	size_t rows = expected_rows(l, &l->embedding->full), bytes;
+	sp_embedding_rows own = own_rows(l, &l->embedding->full);
+	size_t bytes;
 
 	if (l->policy->ssd == NULL)
 		return false;
-	return !sp_size_mul(&bytes, rows,
+	return !sp_size_mul(&bytes, sp_embedding__count_rows(&own),
 			    sp_rows_slot_size(SP_ROWS_KEY_IN_FRONT, table->format, table->dim)) ||
 	       bytes > sp_ssd_store_cache_bytes(l->policy->ssd);
 }
@@ -232,11 +227,12 @@ static sp_status build_tier(sp_tier **out, const load *l, const sp_ssd_table *ta
 {
 	sp_row_sink sink = {
 		.wants_freqs = true, .start_rows = start_in_order, .put_rows = put_to_ssd};
+	sp_embedding_rows own = own_rows(l, &l->embedding->full);
 	sp_ssd_builder *builder;
 	sp_status status;
 
 	SP_TRY(sp_ssd_builder_create(&builder, l->policy->ssd, table,
-				     expected_rows(l, &l->embedding->full), err));
+				     sp_embedding__count_rows(&own), err));
 	sink.context = builder;
 	status = read_rows(l, &l->embedding->full, NULL, &sink, err);
 	if (status == SP_OK)
@@ -364,10 +360,8 @@ size_t sp_embedding_expected_size(const sp_embedding *embedding, const sp_embedd
 	sp_row_format format = (sp_row_format)sp_name_rules_find(&policy->row_formats,
 								 embedding->base, SP_ROW_FP32);
 	size_t slot = sp_rows_slot_size(SP_ROWS_KEY_IN_FRONT, format, spec->dim);
-	size_t rows = 0, bytes, spare, defaults;
+	size_t rows = sp_embedding__count_rows(&embedding->full), bytes, spare, defaults;
 
-	for (size_t i = 0; i < embedding->full.part_count; i++)
-		rows += embedding->full.parts[i].row_count + embedding->full.parts[i].ssd_count;
 	if (sp_load_policy_shards(policy, embedding->base) && policy->slice_count > 1)
 		rows = rows / (size_t)policy->slice_count + 1;
 	if (!sp_size_mul(&bytes, rows, slot + KEY_BYTES) ||

@@ -190,7 +190,6 @@ sp_status sp_part_routes_find(sp_map *out, const sp_graph_def *graph, sp_arena *
 		if (verdicts.entries[i].value != 0)
 			result = sp_map_add(out, verdicts.entries[i].key,
 					    verdicts.entries[i].value);
-	if (result == SP_MAP_NO_MEMORY)
-		return sp_no_memory(err, "the handles of a graph");
+	SP_NEED_MEMORY(result != SP_MAP_NO_MEMORY, err, "the handles of a graph");
 	return SP_OK;
 }

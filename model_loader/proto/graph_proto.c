@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "model_loader/proto/message.h"
+#include "model_loader/proto/unpack.h"
 #include "model_loader/proto/proto_internal.h"
 #include "model_loader/proto/sorted_names.h"
 #include "model_loader/proto/tensor_proto.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/varint.h"
-#include "model_loader/proto/message.h"
+#include "model_loader/proto/unpack.h"
 #include "model_loader/proto/proto_internal.h"
 
 enum {

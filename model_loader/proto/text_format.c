@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 #include "engine/ops/string/number.h"
 #include "engine/tensor/dtype.h"
-#include "model_loader/proto/message.h"
+#include "model_loader/proto/unpack.h"
 #include "model_loader/proto/object_graph.pb-c.h"
 #include "model_loader/proto/saved_model.pb-c.h"
 

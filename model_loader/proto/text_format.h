@@ -9,7 +9,7 @@
 
 /*
  * Converts protobuf's text format (saved_model.pbtxt, graph.pbtxt) to the bytes of the same
- * message, for model_loader/proto/message.h.
+ * message, for model_loader/proto/unpack.h.
  *
  * Fields that `type` does not have are skipped, as in binary messages.  An object graph, which is a
  * bytes field in these schemas and unpacked only when needed, is encoded, too.  Enumerators are

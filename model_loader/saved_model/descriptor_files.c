@@ -10,35 +10,20 @@
 
 enum { MAX_SIZE = 64 << 20 };
 
-/* Operators with an attribute that may name a file. */
-static const struct {
-	const char *op, *attribute;
-} naming[] = {{"DecodeProtoV2", "descriptor_source"}};
-
-enum { NAMING = sizeof(naming) / sizeof(naming[0]) };
-
 typedef struct reader {
 	const char *directory;
 	sp_arena *arena;
 	sp_error *err;
 } reader;
 
-static sp_status no_memory(const reader *r)
-{
-	return sp_no_memory(r->err, "files that nodes name");
-}
-
 /* The attribute that names a file; NULL: none. */
 static const sp_attr *find_name(const sp_node_def *node)
 {
 	const sp_attr *attr;
-	size_t i = 0;
 
-	while (i < NAMING && strcmp(node->op, naming[i].op) != 0)
-		i++;
-	if (i == NAMING)
+	if (strcmp(node->op, "DecodeProtoV2") != 0)
 		return NULL;
-	attr = sp_attr_find(node->attrs, node->attr_count, naming[i].attribute);
+	attr = sp_attr_find(node->attrs, node->attr_count, "descriptor_source");
 	if (attr == NULL || attr->kind != SP_ATTR_BYTES || attr->bytes.size == 0 ||
 	    memchr(attr->bytes.data, '\0', attr->bytes.size) != NULL ||
 	    sp_bytes_equal_text(attr->bytes, "local://") ||
@@ -59,11 +44,10 @@ static sp_status read_anywhere(const reader *r, const char *name, char **out, si
 	for (size_t i = 0; i < 3; i++) {
 		sp_status status;
 
-		if (paths[i] == NULL)
-			return no_memory(r);
+		SP_NEED_MEMORY(paths[i], r->err, "files that nodes name");
 		status = sp_file_read(out, size, paths[i], MAX_SIZE, i == 0 ? why : NULL);
 		if (status == SP_NO_MEMORY)
-			return no_memory(r);
+			return sp_no_memory(r->err, "files that nodes name");
 		if (status == SP_OK)
 			return SP_OK;
 		*out = NULL;
@@ -76,8 +60,7 @@ static sp_status put_bytes(const reader *r, sp_attr *attr, const char *bytes, si
 	size_t prefix = strlen(INLINE);
 	char *text = sp_arena_alloc(r->arena, prefix + size);
 
-	if (text == NULL)
-		return no_memory(r);
+	SP_NEED_MEMORY(text, r->err, "files that nodes name");
 	memcpy(text, INLINE, prefix);
 	if (size != 0)
 		memcpy(text + prefix, bytes, size);
@@ -94,8 +77,7 @@ static sp_status read_of_node(const reader *r, sp_node_def *node, const sp_attr 
 	char *bytes;
 	size_t size;
 
-	if (name == NULL || attrs == NULL)
-		return no_memory(r);
+	SP_NEED_MEMORY(name != NULL && attrs != NULL, r->err, "files that nodes name");
 	SP_TRY(read_anywhere(r, name, &bytes, &size, &why));
 	if (bytes == NULL) {
 		sp_log(SP_LOG_WARNING, "node '%s': the file that it names is not there: %s",
@@ -120,8 +102,7 @@ static sp_status read_of_nodes(const reader *r, const sp_node_def **nodes, size_
 			continue;
 		if (own == NULL) {
 			own = sp_arena_array(r->arena, count, sizeof(*own));
-			if (own == NULL)
-				return no_memory(r);
+			SP_NEED_MEMORY(own, r->err, "files that nodes name");
 			memcpy(own, *nodes, count * sizeof(*own));
 			*nodes = own;
 		}
@@ -140,8 +121,7 @@ sp_status sp_descriptor_files_read(sp_graph_def *graph, const char *directory, s
 	if (graph->function_count == 0)
 		return SP_OK;
 	functions = sp_arena_array(arena, graph->function_count, sizeof(*functions));
-	if (functions == NULL)
-		return no_memory(&r);
+	SP_NEED_MEMORY(functions, err, "files that nodes name");
 	memcpy(functions, graph->functions, graph->function_count * sizeof(*functions));
 	for (size_t i = 0; i < graph->function_count; i++)
 		SP_TRY(read_of_nodes(&r, &functions[i].nodes, functions[i].node_count));

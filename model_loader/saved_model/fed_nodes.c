@@ -19,11 +19,6 @@ typedef struct cutter {
 	sp_error *err;
 } cutter;
 
-static sp_status no_memory(const cutter *c)
-{
-	return sp_no_memory(c->err, "the graph's inputs");
-}
-
 /* Splits "node:1" into node and output; "node" is output 0.  False for a malformed name. */
 static bool split(const char *tensor, sp_bytes *node, size_t *output)
 {
@@ -49,9 +44,9 @@ static sp_status number_nodes(cutter *c)
 	sp_map_init(&c->numbers, c->model->arena);
 	sp_map_init(&c->renamed, c->model->arena);
 	for (size_t i = 0; i < graph->node_count; i++)
-		if (sp_map_add(&c->numbers, sp_bytes_of(graph->nodes[i].name), i) ==
-		    SP_MAP_NO_MEMORY)
-			return no_memory(c);
+		SP_NEED_MEMORY(sp_map_add(&c->numbers, sp_bytes_of(graph->nodes[i].name), i) !=
+				       SP_MAP_NO_MEMORY,
+			       c->err, "the graph's inputs");
 	return SP_OK;
 }
 
@@ -87,8 +82,7 @@ static sp_status make_placeholder(cutter *c, sp_node_def *node, const char *name
 {
 	sp_attr *attrs = sp_arena_zeros(c->model->arena, 2, sizeof(*attrs));
 
-	if (attrs == NULL)
-		return no_memory(c);
+	SP_NEED_MEMORY(attrs, c->err, "the graph's inputs");
 	attrs[0] = (sp_attr){.name = "dtype", .kind = SP_ATTR_TYPE, .type = info->dtype};
 	attrs[1] = (sp_attr){.name = "shape", .kind = SP_ATTR_SHAPE, .shape = &info->shape};
 	*node = (sp_node_def){.name = name, .op = "Placeholder", .attrs = attrs, .attr_count = 2};
@@ -104,9 +98,9 @@ static sp_status cut(cutter *c, const sp_tensor_info *info, size_t number, size_
 	if (sp_map_get(&c->renamed, sp_bytes_of(info->tensor_name), NULL))
 		return SP_OK;
 	own = sp_arena_printf(c->model->arena, "%s/output_%zu", name, output);
-	if (own == NULL || sp_map_add(&c->renamed, sp_bytes_of(info->tensor_name), c->node_count) ==
-				   SP_MAP_NO_MEMORY)
-		return no_memory(c);
+	SP_NEED_MEMORY(own != NULL && sp_map_add(&c->renamed, sp_bytes_of(info->tensor_name),
+						 c->node_count) != SP_MAP_NO_MEMORY,
+		       c->err, "the graph's inputs");
 	return make_placeholder(c, &c->nodes[c->node_count++], own, info);
 }
 
@@ -116,8 +110,7 @@ static sp_status cut_all(cutter *c, size_t fed)
 	size_t count = model->graph.node_count, number, output;
 
 	c->nodes = sp_arena_array(model->arena, count + fed, sizeof(*c->nodes));
-	if (c->nodes == NULL)
-		return no_memory(c);
+	SP_NEED_MEMORY(c->nodes, c->err, "the graph's inputs");
 	memcpy(c->nodes, model->graph.nodes, count * sizeof(*c->nodes));
 	c->node_count = count;
 	for (size_t s = 0; s < model->signature_count; s++)
@@ -150,8 +143,7 @@ static sp_status rename_inputs(const cutter *c, sp_node_def *node)
 		if (inputs == NULL) {
 			inputs = sp_arena_array(c->model->arena, node->input_count,
 						sizeof(*inputs));
-			if (inputs == NULL)
-				return no_memory(c);
+			SP_NEED_MEMORY(inputs, c->err, "the graph's inputs");
 			memcpy(inputs, node->inputs, node->input_count * sizeof(*inputs));
 			node->inputs = inputs;
 		}
@@ -164,8 +156,7 @@ static sp_status rename_infos(const cutter *c, const sp_tensor_info **infos, siz
 {
 	sp_tensor_info *own = sp_arena_array(c->model->arena, count, sizeof(*own));
 
-	if (own == NULL)
-		return no_memory(c);
+	SP_NEED_MEMORY(own, c->err, "the graph's inputs");
 	for (size_t i = 0; i < count; i++) {
 		const char *name = new_name(c, (*infos)[i].tensor_name);
 
@@ -183,8 +174,7 @@ static sp_status rename_all(const cutter *c)
 	sp_signature *signatures = sp_arena_array(model->arena, model->signature_count,
 						  sizeof(*signatures));
 
-	if (signatures == NULL)
-		return no_memory(c);
+	SP_NEED_MEMORY(signatures, c->err, "the graph's inputs");
 	for (size_t i = 0; i < c->node_count; i++)
 		SP_TRY(rename_inputs(c, &c->nodes[i]));
 	for (size_t s = 0; s < model->signature_count; s++) {

@@ -2,7 +2,7 @@
 
 #include <stdbool.h>
 
-#include "model_loader/proto/message.h"
+#include "model_loader/proto/unpack.h"
 #include "model_loader/proto/object_graph.pb-c.h"
 
 /* The name of a variable's value in a checkpoint. */

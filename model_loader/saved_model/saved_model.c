@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/file.h"
-#include "model_loader/proto/message.h"
+#include "model_loader/proto/unpack.h"
 #include "model_loader/proto/proto_internal.h"
 #include "model_loader/proto/saved_model.pb-c.h"
 #include "model_loader/proto/tensor_proto.h"

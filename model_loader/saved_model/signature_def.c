@@ -1,4 +1,4 @@
-#include "model_loader/proto/message.h"
+#include "model_loader/proto/unpack.h"
 #include "model_loader/proto/sorted_names.h"
 #include "model_loader/saved_model/signature_def.h"
 

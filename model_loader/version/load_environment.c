@@ -83,8 +83,7 @@ static sp_status note_origin(sp_load_environment *environment, const sp_tensor *
 				    (sp_bytes){(const char *)at, sizeof(*at)},
 				    lent ? SP_VALUE_OF_FULL : SP_VALUE_OF_DELTA);
 	}
-	if (result == SP_MAP_NO_MEMORY)
-		return sp_no_memory(err, "what was restored");
+	SP_NEED_MEMORY(result != SP_MAP_NO_MEMORY, err, "what was restored");
 	return SP_OK;
 }
 
@@ -117,8 +116,8 @@ static sp_status restore(void *context, sp_bytes prefix, sp_bytes name, sp_bytes
 
 	SP_TRY(sp_load_policy_go_on(&environment->policy, err));
 	SP_TRY(check_prefix(environment, prefix, err));
-	if (!make_key(&key, name, slice, environment->calls.arena))
-		return sp_no_memory(err, "the name of a variable");
+	SP_NEED_MEMORY(make_key(&key, name, slice, environment->calls.arena), err,
+		       "the name of a variable");
 	known = known_of(environment, key);
 	status = sp_delta_read_slice(environment->full, environment->delta, name, slice, known,
 				     arena, out, &why);

@@ -63,6 +63,8 @@ def write(name, policy, rounded, tolerance):
                 "TensorFlow's session without oneDNN.  Apache-2.0, like the project." % tf.__version__, extra={"tolerance": tolerance})
 
 
-# Eight steps of the type, 2^-8 and 2^-11 of a value, and where terms cancel of what adds up to 1.5: TensorFlow rounds each.
-write("keras2-bfloat16", "mixed_bfloat16", "bfloat16", {"rtol": 0.03, "atol": 0.045})
-write("keras2-half", "mixed_float16", "half", {"rtol": 0.004, "atol": 0.0055})
+# Four steps of the type, 2^-8 and 2^-11 of a value, and an absolute term for where terms cancel.  Against the same graph in
+# double TensorFlow's own answers need 0.0207 and 0.0042 of it beside four steps (0.050 and 0.0069 over 256 more rows), with one
+# thread or two, with oneDNN or without, row by row or in a batch; between these settings its half differs from itself by 0.0039.
+write("keras2-bfloat16", "mixed_bfloat16", "bfloat16", {"rtol": 0.016, "atol": 0.03})
+write("keras2-half", "mixed_float16", "half", {"rtol": 0.002, "atol": 0.0042})

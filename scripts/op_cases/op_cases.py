@@ -86,6 +86,7 @@ def _library(graph):
     library = graph.as_graph_def().library
     for function in library.function:
         function.attr.clear()
+        function.arg_attr.clear()
         for node in function.node_def:
             node.ClearField("experimental_debug_info")
             node.attr.pop("_output_shapes", None)

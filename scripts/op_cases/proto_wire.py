@@ -15,19 +15,5 @@ def varint(value, longer=0):
     return bytes(out)
 
 
-def field(at, wire, data):
-    return varint(at << 3 | wire) + data
-
-
 def sized(data):
     return varint(len(data)) + data
-
-
-def spoiled(data, rng):
-    """With one byte another, or cut off."""
-    data = bytearray(data)
-    if data and rng.random() < 0.5:
-        data[rng.integers(len(data))] = rng.integers(256)
-    elif data:
-        del data[rng.integers(len(data)):]
-    return bytes(data)

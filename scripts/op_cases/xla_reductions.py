@@ -93,7 +93,7 @@ for dtype in (tf.bool, tf.int32, tf.uint8):
     for f in (both, either):
         reduce(of(dtype, 3, 5), 1, [1], f)
         reduce(of(dtype, 3, 5), 0, [0], f)
-X = of(F, 2, 3, 4, 5)
+X = of(F, 2, 3, 2, 3)
 for count in range(5):
     for dims in itertools.combinations(range(4), count):
         reduce(X, 0, list(dims), add)
@@ -110,7 +110,7 @@ for n in (2, 3, 20):
     reduce(of(F, 2, n), 1, [0], add)
 for dtype in (tf.float32, tf.float64, tf.float16, tf.bfloat16):
     for dims in ([0], [1]):
-        reduce(real(dtype, 40, 30), 0, dims, add, **near(dtype, 40))
+        reduce(real(dtype, 20, 18), 0, dims, add, **near(dtype, 20))
 reduce(real(F, 6, 7), 0.5, [1], softened, **near(F, 10))
 reduce((np.float32([[1, 2], [np.inf, -np.inf]]), F), -np.inf, [1], maximum)
 for f in (first, last):
@@ -151,7 +151,7 @@ for dtype in REALS:
     index = np.broadcast_to(np.arange(6), (3, 6))
     variadic([of(dtype, 3, 6), (index, tf.int32)], [0, 0], [1], argmax)
 variadic([of(F, 3, 200), (np.broadcast_to(np.arange(200), (3, 200)), tf.int64)], [-np.inf, 0], [1], argmax)
-variadic([of(F, 10, 150), (np.broadcast_to(np.arange(150), (10, 150)), tf.int32)], [-np.inf, 0], [1], argmax)
+variadic([of(F, 2, 150), (np.broadcast_to(np.arange(150), (2, 150)), tf.int32)], [-np.inf, 0], [1], argmax)
 variadic([(np.float32([1, np.nan, 3]), F), (np.arange(3), tf.int32)], [-np.inf, 0], [0], argmax)
 for dims in ([0], [1], [2]):
     for f in (crossed, swapped):
@@ -175,12 +175,12 @@ def window(x, start, size, stride, base, dilation, padding, f, index=np.int32, *
 for dtype in REALS:
     window(of(dtype, 3, 7), 1, [2, 3], [1, 2], [1, 1], [1, 1], [[0, 0], [0, 0]], add)
     window(of(dtype, 3, 7), 0, [2, 3], [2, 1], [1, 1], [1, 1], [[1, 0], [2, 1]], maximum)
-for size, stride, base, dilation, low, high in itertools.product((1, 3), (1, 2), (1, 2), (1, 2), (-1, 0, 2), (-1, 0, 3)):
+for size, stride, base, dilation, low, high in itertools.product((1, 3), (1, 2), (1, 2), (1, 2), (-1, 2), (0, 3)):
     window(of(F, 6), 1, [size], [stride], [base], [dilation], [[low, high]], minus, np.int64)
 window(of(F, 2, 8, 9, 3), -9, [1, 3, 2, 1], [1, 2, 2, 1], [1] * 4, [1] * 4, [[0, 0], [1, 1], [0, 1], [0, 0]], maximum)
 window(of(F, 2, 3, 8, 9), 0, [1, 1, 3, 2], [1, 1, 2, 3], [1] * 4, [1] * 4, [[0, 0], [0, 0], [1, 1], [0, 1]], add)
-window(of(F, 300), 0, [2], [1], [2], [1], [[1, 1]], add)
-window(of(F, 300), 0, [2], [2], [1], [1], [[1, 1]], minus)
+window(of(F, 140), 0, [2], [1], [2], [1], [[1, 1]], add)
+window(of(F, 140), 0, [2], [2], [1], [1], [[1, 1]], minus)
 for f in (add, multiply, maximum, minus):                    # running totals
     for back in (False, True):
         low = 1 if f == multiply else -4
@@ -221,18 +221,17 @@ for dtype in REALS + COMPLEX:
     for f in (add, last) if dtype in COMPLEX else (add, multiply, maximum, minimum, minus, last, first):
         scatter(of(dtype, 5, 3), [[4], [0], [4]], of(dtype, 3, 3, low=1), [1], [0], [0], 1, f)
 scatter(of(tf.bool, 5, 3), [[4], [0], [4]], of(tf.bool, 3, 3), [1], [0], [0], 1, either)
-for index in (np.int32, np.int64):
-    for f in (add, last, minus):
-        T = of(F, 5, 3)
-        scatter(T, [[4], [-7], [99], [5], [2]], of(F, 5, 3), [1], [0], [0], 1, f, index)  # those outside are left out
-        scatter(T, [4, 0, 2], of(F, 3, 3), [1], [0], [0], 1, f, index)
-        scatter(T, [[4, 0, 2]], of(F, 3, 3), [1], [0], [0], 0, f, index)
-        scatter(T, [[1, 1], [3, 1], [4, 2], [-1, 0], [0, 0]], of(F, 5, 2, 2), [1, 2], [], [0, 1], 1, f, index)
-        scatter(T, [[1, 1], [1, 3]], of(F, 2, 2, 2), [0, 2], [], [1, 0], 1, f, index)
-        scatter(T, [[1, 0], [4, 2], [1, 0], [5, 0]], of(F, 4), [], [0, 1], [0, 1], 1, f, index)
-        scatter(T, 3, of(F, 3), [0], [0], [0], 0, f, index)
-        scatter(T, [[[2], [0]], [[2], [1]]], of(F, 2, 5, 2), [1], [1], [1], 2, f, index)
-        scatter(T, [[0, 2]], of(F, 1, 2, 3), [1, 2], [], [0], 0, f, index, fatal=True)
+for f, index in ((add, np.int32), (add, np.int64), (last, np.int64), (minus, np.int64)):
+    T = of(F, 5, 3)
+    scatter(T, [[4], [-7], [99], [5], [2]], of(F, 5, 3), [1], [0], [0], 1, f, index)  # those outside are left out
+    scatter(T, [4, 0, 2], of(F, 3, 3), [1], [0], [0], 1, f, index)
+    scatter(T, [[4, 0, 2]], of(F, 3, 3), [1], [0], [0], 0, f, index)
+    scatter(T, [[1, 1], [3, 1], [4, 2], [-1, 0], [0, 0]], of(F, 5, 2, 2), [1, 2], [], [0, 1], 1, f, index)
+    scatter(T, [[1, 1], [1, 3]], of(F, 2, 2, 2), [0, 2], [], [1, 0], 1, f, index)
+    scatter(T, [[1, 0], [4, 2], [1, 0], [5, 0]], of(F, 4), [], [0, 1], [0, 1], 1, f, index)
+    scatter(T, 3, of(F, 3), [0], [0], [0], 0, f, index)
+    scatter(T, [[[2], [0]], [[2], [1]]], of(F, 2, 5, 2), [1], [1], [1], 2, f, index)
+    scatter(T, [[0, 2]], of(F, 1, 2, 3), [1, 2], [], [0], 0, f, index, fatal=True)
 scatter(of(F, 3, 4, 5), [[0, 1], [2, 3], [3, 0]], of(F, 2, 4, 3, 2), [0, 1, 3], [], [0, 2], 2, fatal=True)
 scatter(of(F, 3, 4, 5), [[0, 1], [1, 3], [3, 0]], of(F, 2, 4, 3, 2), [0, 1, 3], [], [0, 2], 1)
 scatter(of(F, 3, 4), np.zeros((0, 1)), of(F, 0, 4), [1], [0], [0], 1)

@@ -385,9 +385,8 @@ static sp_status allocate(sp_row_cache *cache, const sp_row_cache_options *optio
 	cache->slot_size = sizeof(row_slot) + (options->row_size + 7) / 8 * 8;
 	cache->set_size = sizeof(sp_cache_set) + WAYS * cache->slot_size;
 	cache->sets = count_sets(cache, options);
-	if (!sp_region_resize(&cache->region, cache->sets * cache->set_size))
-		return sp_no_memory(err, "a cache of %zu rows of %zu bytes", cache->sets * WAYS,
-				    cache->row_size);
+	SP_NEED_MEMORY(sp_region_resize(&cache->region, cache->sets * cache->set_size), err,
+		       "a cache of %zu rows of %zu bytes", cache->sets * WAYS, cache->row_size);
 	sp_region_trim(&cache->region);
 	return SP_OK;
 }

@@ -52,11 +52,6 @@ static void build_fini(build *b)
 	sp_free(b->parts.starts);
 }
 
-static sp_status no_memory(const build *b, sp_error *err)
-{
-	return sp_no_memory(err, "placing %zu keys", b->count);
-}
-
 void sp_placement__choose_seed(sp_placement *placement)
 {
 	uint64_t seed[2];
@@ -267,8 +262,8 @@ sp_status sp_placement__place(sp_region *pilots, sp_placement *placement,
 	placing p = {.placement = placement, .parts = parts, .stop = stop};
 
 	make_room(placement, parts);
-	if (!sp_region_resize(pilots, placement->part_count * placement->part_buckets))
-		return sp_no_memory(err, "placing %zu keys", placement->key_count);
+	SP_NEED_MEMORY(sp_region_resize(pilots, placement->part_count * placement->part_buckets),
+		       err, "placing %zu keys", placement->key_count);
 	p.pilots = pilots->data;
 	return sp_parallel_run(threads, placement->part_count, search_part, &p, err);
 }
@@ -301,8 +296,9 @@ static sp_status divide(build *b, sp_error *err)
 	if (b->threads > parts) /* a small set is finished before more threads have started */
 		b->threads = parts;
 	b->parts.starts = sp_alloc_zero(parts, (2 + b->threads) * sizeof(size_t));
-	if (b->parts.starts == NULL || !sp_region_resize(&b->hashes, b->count * sizeof(uint64_t)))
-		return no_memory(b, err);
+	SP_NEED_MEMORY(b->parts.starts != NULL &&
+			       sp_region_resize(&b->hashes, b->count * sizeof(uint64_t)),
+		       err, "placing %zu keys", b->count);
 	b->parts.hashes = b->hashes.data;
 	b->parts.sizes = b->parts.starts + parts;
 	b->places = b->parts.sizes + parts;

@@ -44,11 +44,6 @@ struct sp_ssd_builder {
 	const char **sorted;
 };
 
-static sp_status no_memory(const sp_ssd_builder *builder, sp_error *err)
-{
-	return sp_no_memory(err, "sorting rows of table '%s'", builder->table.name);
-}
-
 size_t sp_ssd_builder_room(const sp_ssd_store *store)
 {
 	size_t bytes = store->cache_bytes / 4;
@@ -65,13 +60,14 @@ static sp_status allocate_chunk(sp_ssd_builder *builder, sp_error *err)
 	builder->capacity = sp_ssd_builder_room(builder->store) /
 				    (builder->record_size + sizeof(entry) + sizeof(char *)) +
 			    1;
-	if (!sp_size_mul(&size, builder->capacity, builder->record_size))
-		return no_memory(builder, err);
+	SP_NEED_MEMORY(sp_size_mul(&size, builder->capacity, builder->record_size), err,
+		       "sorting rows of table '%s'", builder->table.name);
 	builder->records = sp_alloc(size);
 	builder->entries = sp_alloc(builder->capacity * sizeof(*builder->entries));
 	builder->sorted = sp_alloc(builder->capacity * sizeof(*builder->sorted));
-	if (builder->records == NULL || builder->entries == NULL || builder->sorted == NULL)
-		return no_memory(builder, err);
+	SP_NEED_MEMORY(builder->records != NULL && builder->entries != NULL &&
+			       builder->sorted != NULL,
+		       err, "sorting rows of table '%s'", builder->table.name);
 	return SP_OK;
 }
 

@@ -50,11 +50,6 @@ typedef struct gathering {
 	uint64_t greatest; /* excess */
 } gathering;
 
-static sp_status no_memory(size_t keys, sp_error *err)
-{
-	return sp_no_memory(err, "a number of each of %zu keys", keys);
-}
-
 static sp_status gather(void *to, const int64_t *keys, const int64_t *numbers, size_t count,
 			sp_error *err)
 {
@@ -103,9 +98,9 @@ static sp_status place(sp_key_column *column, gathering *g, const sp_key_column_
 	column->stride = g->greatest > UINT32_MAX ? WIDE : NARROW;
 	SP_TRY(sp_placement_keys_find(&column->pilots, &column->placement, g->keys, threads,
 				      options->stop, err));
-	if (!sp_size_mul(&size, column->placement.slot_count, column->stride) ||
-	    !sp_region_resize(&column->slots, size))
-		return no_memory(g->count, err);
+	SP_NEED_MEMORY(sp_size_mul(&size, column->placement.slot_count, column->stride) &&
+			       sp_region_resize(&column->slots, size),
+		       err, "a number of each of %zu keys", g->count);
 	memset(column->slots.data, 0xff, size); /* key -1: empty */
 	return SP_OK;
 }
@@ -131,8 +126,7 @@ sp_status sp_key_column_create(sp_key_column **out, const sp_key_column_options 
 	sp_key_column *column = sp_alloc_zero(1, sizeof(*column));
 	sp_status status;
 
-	if (column == NULL)
-		return no_memory(0, err);
+	SP_NEED_MEMORY(column, err, "numbers of keys");
 	atomic_init(&column->references, 1);
 	column->absent = options->absent;
 	column->below = sp_key_column_retain(options->below);

@@ -5,7 +5,7 @@
 
 /*
  * Lookups of which some have a slower tier.  Memory answers what it can and lists the other keys;
- * then each kind of tier is read once for all tables; keys that no tier has are answered as absent.
+ * then the tiers are read, once for all tables; keys that no tier has are answered as absent.
  * Rows for pooling are gathered into scratch first, because they are summed in the order of the
  * keys.
  */
@@ -83,44 +83,21 @@ size_t sp_lookup_scratch(const sp_lookup *lookups, size_t count)
 	return s.used;
 }
 
-/* Reads all tiers of one kind together. */
-static sp_status read_kind(work *w, size_t count, const sp_tier_kind *kind, int64_t deadline_ns,
-			   sp_error *err)
+/* Reads all tiers together: they are of one kind. */
+static sp_status read_tiers(work *w, size_t count, int64_t deadline_ns, sp_error *err)
 {
 	size_t reads = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		sp_tier *tier = w->lookups[i].table->below;
-		const sp_misses *misses = &w->misses[i];
-
-		if (tier != NULL && tier->kind == kind && misses->count != 0)
-			w->reads[reads++] = (sp_tier_read){.tier = tier,
-							   .keys = misses->keys,
-							   .count = misses->count,
-							   .rows = misses->places,
-							   .found = w->found[i]};
-	}
-	return kind->read(w->reads, reads, w->tier_scratch, deadline_ns, err);
-}
-
-/* Whether an earlier lookup has had lookup i's kind of tier read. */
-static bool was_asked(const work *w, size_t i)
-{
-	const sp_tier_kind *kind = w->lookups[i].table->below->kind;
-
-	for (size_t j = 0; j < i; j++)
-		if (w->misses[j].count != 0 && w->lookups[j].table->below->kind == kind)
-			return true;
-	return false;
-}
-
-static sp_status read_all(work *w, size_t count, int64_t deadline_ns, sp_error *err)
-{
 	for (size_t i = 0; i < count; i++)
-		if (w->misses[i].count != 0 && !was_asked(w, i))
-			SP_TRY(read_kind(w, count, w->lookups[i].table->below->kind, deadline_ns,
-					 err));
-	return SP_OK;
+		if (w->misses[i].count != 0)
+			w->reads[reads++] = (sp_tier_read){.tier = w->lookups[i].table->below,
+							   .keys = w->misses[i].keys,
+							   .count = w->misses[i].count,
+							   .rows = w->misses[i].places,
+							   .found = w->found[i]};
+	if (reads == 0)
+		return SP_OK;
+	return w->reads->tier->kind->read(w->reads, reads, w->tier_scratch, deadline_ns, err);
 }
 
 static void answer_absent(const sp_lookup *lookup, const sp_misses *misses, const bool *found)
@@ -167,7 +144,7 @@ sp_status sp_lookup__run_with_tiers(const sp_lookup *lookups, size_t count, void
 	lay_out_all(&s, &w, lookups, count);
 	sp_lookup__run_in_memory(w.lookups, count, w.misses);
 	count_in_memory(&w, count);
-	SP_TRY(read_all(&w, count, deadline_ns, err));
+	SP_TRY(read_tiers(&w, count, deadline_ns, err));
 	for (size_t i = 0; i < count; i++) {
 		answer_absent(&lookups[i], &w.misses[i], w.found[i]);
 		if (has_tier(&lookups[i]) && lookups[i].pooling != NULL)

@@ -87,9 +87,10 @@ static sp_status make_defaults(sp_table_rules *rules, const sp_table_options *op
 	if (count == 0)
 		return sp_error_set(err, SP_INVALID, "table '%s' has a default matrix of no rows",
 				    rules->name);
-	if (!sp_size_mul(&size, count, rules->dim) || !sp_size_mul(&size, size, sizeof(float)) ||
-	    !sp_region_resize(&rules->default_rows, size))
-		return sp_no_memory(err, "%zu default rows of table '%s'", count, rules->name);
+	SP_NEED_MEMORY(sp_size_mul(&size, count, rules->dim) &&
+			       sp_size_mul(&size, size, sizeof(float)) &&
+			       sp_region_resize(&rules->default_rows, size),
+		       err, "%zu default rows of table '%s'", count, rules->name);
 	rules->default_row_count = count;
 	rows = rules->default_rows.data;
 	if (copied)

@@ -100,7 +100,7 @@ typedef struct sp_lookup {
 size_t sp_lookup_scratch(const sp_lookup *lookups, size_t count);
 
 /*
- * Runs lookups in many tables at once: reads of memory overlap across all of them, and each kind of
+ * Runs lookups in many tables at once: reads of memory overlap across all of them, and the
  * slower tier is called once for all keys that memory lacks.
  *
  * deadline_ns is on sp_clock_now_ns()'s clock; 0: none.  It bounds the wait for slower tiers, and

@@ -12,8 +12,9 @@
 /*
  * A slower tier of storage, such as an SSD: it holds the rows of one table that are not in memory.
  *
- * Tiers of many tables may lie in one store: read() is called once per request and kind of tier,
- * with the keys of all tables, and all its reads are in flight together.
+ * Tiers of many tables may lie in one store: read() is called once per request, with
+ * the keys of all tables, and all its reads are in flight together.  So all tiers of a process are
+ * of one kind.
  *
  * An absent key is no failure.  Error texts name table and tier.  read() returns by its deadline,
  * with SP_DEADLINE.

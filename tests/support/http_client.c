@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "tests/support/json_space.h"
@@ -23,6 +24,18 @@ bool sp_http_client_open(sp_http_client *client, uint16_t port)
 	*client = (sp_http_client){.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	if (connect(client->fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+		return true;
+	sp_http_client_close(client);
+	return false;
+}
+
+bool sp_http_client_open_path(sp_http_client *client, const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	*client = (sp_http_client){.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
 	if (connect(client->fd, (struct sockaddr *)&address, sizeof(address)) == 0)
 		return true;
 	sp_http_client_close(client);
@@ -78,6 +91,18 @@ static void drop(sp_http_client *client, size_t n)
 {
 	client->size -= n;
 	memmove(client->data, client->data + n, client->size + 1);
+}
+
+bool sp_http_client_read(sp_http_client *client, void *out, size_t size)
+{
+	while (client->size < size)
+		if (!read_more(client, PATIENCE_MS))
+			return false;
+	if (size == 0)
+		return true;
+	memcpy(out, client->data, size);
+	drop(client, size);
+	return true;
 }
 
 static void copy(char *to, size_t room, const char *from, size_t size)

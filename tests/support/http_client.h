@@ -26,11 +26,15 @@ typedef struct sp_http_reply {
 
 /* False when nobody listens. */
 bool sp_http_client_open(sp_http_client *client, uint16_t port);
+bool sp_http_client_open_path(sp_http_client *client, const char *path);
 void sp_http_client_close(sp_http_client *client);
 
 /* False when the connection broke. */
 bool sp_http_client_send(sp_http_client *client, const void *data, size_t size);
 bool sp_http_client_send_text(sp_http_client *client, const char *text);
+
+/* So many bytes, as they come; false at the end. */
+bool sp_http_client_read(sp_http_client *client, void *out, size_t size);
 
 /* The next reply; what is longer than the fields above is cut off. */
 void sp_http_client_receive(sp_http_client *client, sp_http_reply *reply);

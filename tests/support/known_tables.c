@@ -157,26 +157,19 @@ static size_t double_footprint(const sp_tier *tier)
 	return 1000;
 }
 
-static const sp_tier_kind kinds[] = {
-	{.name = "double",
-	 .scratch = double_scratch,
-	 .read = double_read,
-	 .footprint = double_footprint,
-	 .destroy = double_destroy},
-	{.name = "other",
-	 .scratch = double_scratch,
-	 .read = double_read,
-	 .footprint = double_footprint,
-	 .destroy = double_destroy},
-};
+static const sp_tier_kind double_kind = {.name = "double",
+					 .scratch = double_scratch,
+					 .read = double_read,
+					 .footprint = double_footprint,
+					 .destroy = double_destroy};
 
 int sp_known_tiers_destroyed;
 
-sp_known_tier *sp_known_tier_new(size_t kind, size_t table, size_t dim, int64_t first, int64_t end)
+sp_known_tier *sp_known_tier_new(size_t table, size_t dim, int64_t first, int64_t end)
 {
 	sp_known_tier *t = calloc(1, sizeof(*t));
 
-	*t = (sp_known_tier){.tier = {.kind = &kinds[kind], .dim = dim, .row_count = 5},
+	*t = (sp_known_tier){.tier = {.kind = &double_kind, .dim = dim, .row_count = 5},
 			     .table = table,
 			     .first = first,
 			     .end = end};

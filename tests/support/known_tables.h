@@ -54,10 +54,9 @@ typedef struct sp_known_tier {
 	size_t keys; /* that were asked for */
 } sp_known_tier;
 
-/* There are two kinds, 0 and 1. */
-sp_known_tier *sp_known_tier_new(size_t kind, size_t table, size_t dim, int64_t first, int64_t end);
+sp_known_tier *sp_known_tier_new(size_t table, size_t dim, int64_t first, int64_t end);
 
-extern int sp_known_tier_reads; /* of both kinds together */
+extern int sp_known_tier_reads;
 extern int sp_known_tiers_destroyed;
 
 #endif

@@ -41,8 +41,8 @@ static void ask(sp_processor *processor, size_t count)
 		size_t size;
 		sp_error err;
 
-		assert_ok(sp_processor_predict(processor, NULL, messages[i % message_count], &block,
-					       &size, &err),
+		assert_ok(sp_processor_predict(processor, NULL, NULL, messages[i % message_count],
+					       NULL, &block, &size, &err),
 			  &err);
 		sp_free(block);
 	}

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "tests/support/host_double.h"
 #include "tests/support/http_client.h"
+#include "tests/support/paths.h"
 
 /* serving_host with more connections, memory, or requests than it has room for. */
 
@@ -187,20 +188,17 @@ static void memory_goes_back_to_the_system(void **state)
 	sp_host_double_stop(&process);
 }
 
-static void a_full_queue_says_so_at_once(void **state)
+/* Of eight clients at a time two are answered; the last one hears at once that it is not. */
+static void expect_two_of_eight(const sp_host_process *process)
 {
 	enum { CLIENTS = 8 };
-	sp_host_process process;
 	sp_http_client clients[CLIENTS];
 	sp_http_reply reply;
 	int answered = 0, refused = 0;
 	int64_t began;
 
-	(void)state;
-	sp_host_double_start(&process, "{\"run_ms\":500}",
-			     SP_FLAGS("--rest_api_num_threads=1", "--max_queue=1"), true);
 	for (int i = 0; i < CLIENTS; i++) {
-		assert_true(sp_http_client_open(&clients[i], process.port));
+		assert_true(sp_http_client_open(&clients[i], process->port));
 		sp_http_client_send_text(&clients[i],
 					 "POST /v1/models/default:predict HTTP/1.1\r\nHost: a\r\n"
 					 "Content-Length: 17\r\n\r\n{\"instances\":[2]}");
@@ -211,7 +209,7 @@ static void a_full_queue_says_so_at_once(void **state)
 	assert_int_equal(reply.status, 503);
 	assert_non_null(strstr(reply.head, "Retry-After: 1\r\n"));
 	assert_true(sp_clock_now_ns() - began < INT64_C(250000000));
-	sp_http_call(process.port, "GET", "/healthz/ready", NULL, &reply);
+	sp_http_call(process->port, "GET", "/healthz/ready", NULL, &reply);
 	assert_int_equal(reply.status, 200);
 	for (int i = 0; i < CLIENTS - 1; i++) {
 		sp_http_client_receive(&clients[i], &reply);
@@ -222,6 +220,35 @@ static void a_full_queue_says_so_at_once(void **state)
 	assert_int_equal(refused, CLIENTS - 3);
 	for (int i = 0; i < CLIENTS; i++)
 		sp_http_client_close(&clients[i]);
+}
+
+static void a_full_queue_says_so_at_once(void **state)
+{
+	sp_host_process process;
+
+	(void)state;
+	sp_host_double_start(&process, "{\"run_ms\":500}",
+			     SP_FLAGS("--rest_api_num_threads=1", "--max_queue=1"), true);
+	expect_two_of_eight(&process);
+	sp_host_double_stop(&process);
+}
+
+/* There are threads for more; the model may not have them. */
+static void a_model_may_have_a_limit_of_its_own(void **state)
+{
+	static const char config[] = "{\"models\": [{\"name\": \"default\", \"max_requests\": 2,"
+				     " \"processor_config\": {\"run_ms\":500}}]}";
+	sp_host_process process;
+	char flag[5000];
+
+	(void)state;
+	sp_host_process_init(&process);
+	sp_temp_write(process.folder, "/models", sp_bytes_of(config));
+	snprintf(flag, sizeof(flag), "--model_config_file=%s/models", process.folder);
+	assert_true(sp_host_process_start(
+		&process, sp_host_double_path(),
+		SP_FLAGS(flag, "--rest_api_num_threads=4", "--drain_delay_in_ms=0"), true));
+	expect_two_of_eight(&process);
 	sp_host_double_stop(&process);
 }
 
@@ -273,6 +300,7 @@ int main(void)
 		cmocka_unit_test(reading_a_request_has_the_same_bound),
 		cmocka_unit_test(memory_goes_back_to_the_system),
 		cmocka_unit_test(a_full_queue_says_so_at_once),
+		cmocka_unit_test(a_model_may_have_a_limit_of_its_own),
 		cmocka_unit_test(a_request_that_waits_too_long_is_given_up),
 	};
 

@@ -1,10 +1,13 @@
 #include "tests/support/cmocka.h"
 
+#include <arpa/inet.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -190,12 +193,12 @@ static void a_wrong_command_line_is_exit_status_2(void **state)
 }
 
 /* Every line of --help that begins with a flag. */
-static size_t list_flags(const char *text, char names[64][64])
+static size_t list_flags(const char *text, char names[128][64])
 {
 	size_t count = 0;
 
 	for (const char *at = strstr(text, "\n  --"); at != NULL; at = strstr(at + 1, "\n  --")) {
-		assert_true(count < 64);
+		assert_true(count < 128);
 		sscanf(at + 5, "%63[a-z_]", names[count++]);
 	}
 	return count;
@@ -222,10 +225,149 @@ static bool manual_has(const char *manual, const char *name)
 	return strstr(manual, with_value) != NULL || strstr(manual, without) != NULL;
 }
 
+/* ------------------------------------------------------------- TensorFlow Serving */
+
+static int free_port(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET};
+	socklen_t size = sizeof(address);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+	close(fd);
+	return ntohs(address.sin_port);
+}
+
+/* Without a port for REST: gRPC's answers it, too; and the first version may come later. */
+static void by_another_name_it_is_tensorflow_serving(void **state)
+{
+	sp_host_process process;
+	char program[5000], target[SP_PATH_SIZE], port[40], base[5000];
+	sp_http_reply reply;
+
+	(void)state;
+	sp_host_process_init(&process);
+	snprintf(program, sizeof(program), "%s/tensorflow_model_server", process.folder);
+	assert_non_null(realpath(sp_host_double_path(), target));
+	assert_int_equal(symlink(target, program), 0);
+	snprintf(port, sizeof(port), "--port=%d", free_port());
+	snprintf(base, sizeof(base), "--model_base_path=%s/later", process.folder);
+	assert_true(sp_host_process_start(&process, program,
+					  SP_FLAGS(port, base, "--enable_profiler",
+						   "--tensorflow_session_parallelism=4",
+						   "--drain_delay_in_ms=0"),
+					  true));
+	assert_int_equal(process.port, atoi(port + strlen("--port=")));
+	assert_non_null(strstr(process.log, "listening on http://0.0.0.0:"));
+	assert_non_null(strstr(process.log, "flags without effect: --enable_profiler (there is no "
+					    "profiler), --tensorflow_session_parallelism ("));
+	sp_http_call(process.port, "GET", "/healthz/ready", NULL, &reply);
+	assert_int_equal(reply.status, 503);
+	snprintf(base, sizeof(base), "%s/later", process.folder);
+	assert_int_equal(mkdir(base, 0700), 0);
+	make_file(base, "3", "saved_model.pb");
+	for (int i = 0; i < 500 && reply.status != 200; i++) {
+		usleep(20000);
+		sp_http_call(process.port, "GET", "/healthz/ready", NULL, &reply);
+	}
+	sp_host_expect_served(process.port);
+	sp_host_double_stop(&process);
+}
+
+static int socket_at(const char *path, struct sockaddr_un *address)
+{
+	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	assert_true(strlen(path) < sizeof(address->sun_path));
+	strcpy(address->sun_path, path);
+	return socket(AF_UNIX, SOCK_STREAM, 0);
+}
+
+/* As a process leaves it that is killed. */
+static void leave_socket(const char *path)
+{
+	struct sockaddr_un address;
+	int fd = socket_at(path, &address);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	close(fd);
+}
+
+static void expect_ready_at(const char *path)
+{
+	static const char request[] = "GET /healthz/ready HTTP/1.1\r\nHost: a\r\n"
+				      "Connection: close\r\n\r\n";
+	struct sockaddr_un address;
+	int fd = socket_at(path, &address);
+	char answer[1000] = "";
+	size_t size = 0;
+	ssize_t got;
+
+	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(write(fd, request, strlen(request)), strlen(request));
+	while ((got = read(fd, answer + size, sizeof(answer) - 1 - size)) > 0)
+		size += (size_t)got;
+	close(fd);
+	assert_non_null(strstr(answer, "200 OK"));
+}
+
+/* All that it has, as an operator may have it in a file; ours are two ports on the loopback. */
+static void a_stock_command_line_starts(void **state)
+{
+	sp_host_process process;
+	char port[40], config[5000], base[5000], batching[5000], monitoring[5000], path[5000];
+	sp_http_reply reply;
+
+	(void)state;
+	sp_host_process_init(&process);
+	make_file(process.folder, "3", "saved_model.pb");
+	snprintf(port, sizeof(port), "--port=%d", free_port());
+	snprintf(base, sizeof(base),
+		 "model_config_list { config { name: 'default' base_path: '%s' } }",
+		 process.folder);
+	sp_temp_write(process.folder, "/models", sp_bytes_of(base));
+	sp_temp_write(process.folder, "/batching",
+		      sp_bytes_of("max_batch_size { value: 8 } allowed_batch_sizes: [4, 8]"));
+	sp_temp_write(process.folder, "/monitoring",
+		      sp_bytes_of("prometheus_config { enable: true path: '/m' }"));
+	snprintf(config, sizeof(config), "--model_config_file=%s/models", process.folder);
+	snprintf(batching, sizeof(batching), "--batching_parameters_file=%s/batching",
+		 process.folder);
+	snprintf(monitoring, sizeof(monitoring), "--monitoring_config_file=%s/monitoring",
+		 process.folder);
+	snprintf(path, sizeof(path), "--grpc_socket_path=%s/socket", process.folder);
+	leave_socket(path + strlen("--grpc_socket_path="));
+	assert_true(sp_host_process_start(
+		&process, sp_host_double_path(),
+		SP_FLAGS(port, config, batching, monitoring, path, "--enable_batching",
+			 "--file_system_poll_wait_seconds=1", "--flush_filesystem_caches=false",
+			 "--rest_api_num_threads=4", "--num_load_threads=2",
+			 "--num_unload_threads=2", "--enable_model_warmup=true",
+			 "--per_process_gpu_memory_fraction=0.5", "--grpc_channel_arguments=a=b",
+			 "--saved_model_tags=serve", "--grpc_max_threads=8",
+			 "--use_alts_credentials=false", "--xla_cpu_compilation_enabled",
+			 "--drain_delay_in_ms=0"),
+		true));
+	sp_host_expect_served(process.port);
+	sp_http_call((uint16_t)atoi(port + strlen("--port=")), "GET", "/v1/models/default", NULL,
+		     &reply);
+	assert_int_equal(reply.status, 200);
+	assert_non_null(strstr(process.log, "listening on http://127.0.0.1:"));
+	assert_null(strstr(process.log, "0.0.0.0"));
+	sp_http_call(process.port, "GET", "/m", NULL, &reply);
+	assert_non_null(strstr(reply.body, "# TYPE"));
+	expect_ready_at(path + strlen("--grpc_socket_path="));
+	sp_host_process_signal(&process, SIGTERM);
+	assert_int_equal(sp_host_process_wait(&process), 0);
+	assert_int_equal(access(path + strlen("--grpc_socket_path="), F_OK), -1);
+	sp_host_process_fini(&process);
+}
+
 static void help_and_manual_have_the_same_flags(void **state)
 {
 	sp_host_process process;
-	char path[SP_PATH_SIZE], names[64][64];
+	char path[SP_PATH_SIZE], names[128][64];
 	char *manual = read_file(sp_source_path(path, "docs/serving_host.8"));
 	size_t count, in_manual = 0;
 
@@ -259,6 +401,8 @@ int main(void)
 		cmocka_unit_test(folders_are_numbered),
 		cmocka_unit_test(the_port_is_written_when_the_model_is_served),
 		cmocka_unit_test(a_wrong_command_line_is_exit_status_2),
+		cmocka_unit_test(by_another_name_it_is_tensorflow_serving),
+		cmocka_unit_test(a_stock_command_line_starts),
 		cmocka_unit_test(help_and_manual_have_the_same_flags),
 	};
 

@@ -14,7 +14,7 @@
  * Threads: any, several at once.
  */
 
-/* Whether it is a request of gRPC, by its content type. */
+/* Whether it is a request of gRPC, by its content type or its path. */
 bool sp_grpc_is_call(const sp_http_request *request);
 
 /* Answers the call or puts it into a queue of `serving`. */

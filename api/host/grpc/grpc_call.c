@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/host/grpc/grpc.h"
 #include "api/host/http/content_coding.h"
+#include "api/host/routes/route_errors.h"
 #include "base/clock.h"
 
 enum {
@@ -49,17 +49,6 @@ void sp_grpc__fail(sp_http_request *request, sp_grpc_code code, const char *text
 	sp_grpc_failure failure;
 
 	sp_http_request_answer(request, sp_grpc__failure(&failure, code, text));
-}
-
-bool sp_grpc_refuse(sp_http_request *request, int status, const char *text)
-{
-	sp_grpc_failure failure;
-
-	if (!sp_grpc_is_call(request))
-		return false;
-	sp_http_request_set_answer(request,
-				   sp_grpc__failure(&failure, sp_grpc_code_of_http(status), text));
-	return true;
 }
 
 static sp_bytes header_of(const sp_grpc_call *call, const char *name)
@@ -247,10 +236,13 @@ sp_infer_limits sp_grpc__limits(const sp_grpc_call *call)
 				 sp_http_request_cancel_flag(call->request)};
 }
 
-static sp_status acquire(sp_grpc_call *call, sp_servable *out, const sp_model_selector *selector,
+static sp_status acquire(sp_grpc_call *call, sp_servable *out, sp_model_selector *selector,
 			 sp_error *err)
 {
-	sp_status status = sp_models_acquire(call->serving->models, selector, out, err);
+	sp_status status;
+
+	sp_route__use_headers(selector, call->request);
+	status = sp_models_acquire(call->serving->models, selector, out, err);
 
 	if (status == SP_BUSY) /* the first version is still loading */
 		call->code = SP_GRPC_UNAVAILABLE;
@@ -260,10 +252,10 @@ static sp_status acquire(sp_grpc_call *call, sp_servable *out, const sp_model_se
 sp_status sp_grpc__acquire(sp_grpc_call *call, sp_servable *out, const sp_model_spec *spec,
 			   sp_error *err)
 {
-	const sp_model_selector selector = {.name = spec->name,
-					    .has_version = spec->has_version,
-					    .version = spec->version,
-					    .label = spec->label};
+	sp_model_selector selector = {.name = spec->name,
+				      .has_version = spec->has_version,
+				      .version = spec->version,
+				      .label = spec->label};
 
 	if (spec->name.size == 0)
 		return sp_error_set(err, SP_INVALID, "Missing ModelSpec");

@@ -168,6 +168,15 @@ static sp_status find(sp_grpc_call *call, sp_servable *servable,
 	return sp_error_set(err, SP_NOT_FOUND, "the model has no default signature");
 }
 
+/* A tensor of unknown rank has one length, which is unknown. */
+static void put_dims(sp_buffer *out, uint32_t number, const serving_processor_tensor_info *info)
+{
+	const int64_t unknown = -1;
+
+	sp_message_put_numbers(out, number, info->rank < 0 ? &unknown : info->dims,
+			       info->rank < 0 ? 1 : (size_t)info->rank);
+}
+
 static void put_tensor(sp_buffer *out, uint32_t number, const serving_processor_tensor_info *info)
 {
 	enum { NAME = 1, DATATYPE, SHAPE };
@@ -176,7 +185,7 @@ static void put_tensor(sp_buffer *out, uint32_t number, const serving_processor_
 
 	sp_message_put_text(out, NAME, sp_bytes_of(info->alias));
 	sp_message_put_text(out, DATATYPE, sp_bytes_of(datatype != NULL ? datatype : ""));
-	sp_message_put_numbers(out, SHAPE, info->dims, info->rank > 0 ? (size_t)info->rank : 0);
+	put_dims(out, SHAPE, info);
 	sp_message_close(out, tensor);
 }
 
@@ -242,7 +251,7 @@ static void put_config_tensor(sp_buffer *out, uint32_t number, uint32_t dims,
 
 	sp_message_put_text(out, NAME, sp_bytes_of(info->alias));
 	sp_message_put_number(out, DATA_TYPE, config_type(info->dtype));
-	sp_message_put_numbers(out, dims, info->dims, info->rank > 0 ? (size_t)info->rank : 0);
+	put_dims(out, dims, info);
 	sp_message_close(out, tensor);
 }
 

@@ -34,6 +34,7 @@ static const method methods[] = {
 	{PREDICTION "MultiInference", MULTI, SP_REQUEST_EXAMPLES, sp_grpc__multi_inference},
 	{PREDICTION "GetModelMetadata", HERE, SP_REQUEST_METADATA, sp_grpc__get_model_metadata},
 	{MODEL "GetModelStatus", HERE, SP_REQUEST_STATUS, sp_grpc__get_model_status},
+	{MODEL "HandleReloadConfigRequest", ORDER, SP_REQUEST_ADMIN, sp_grpc__reload_config},
 	{V2 "ModelInfer", INFER, SP_REQUEST_PREDICT, sp_grpc__model_infer},
 	{V2 "ServerLive", HERE, SP_REQUEST_HEALTH, sp_grpc__server_live},
 	{V2 "ServerReady", HERE, SP_REQUEST_HEALTH, sp_grpc__server_ready},
@@ -116,11 +117,35 @@ static bool set_deadline(sp_http_request *request)
 	return true;
 }
 
+static bool is_grpc(const sp_http_head *head)
+{
+	return head->major == 2 && sp_grpc_is_content_type(sp_http_head_get(head, "content-type"));
+}
+
+/* Whether the path may be that of a method: "/package.Service/Method". */
+static bool is_method_like(sp_bytes path)
+{
+	return sp_bytes_starts_with(path, "/tensorflow.serving.") ||
+	       sp_bytes_starts_with(path, "/inference.") || sp_bytes_starts_with(path, "/grpc.");
+}
+
 bool sp_grpc_is_call(const sp_http_request *request)
 {
 	const sp_http_head *head = sp_http_request_head(request);
 
-	return head->major == 2 && sp_grpc_is_content_type(sp_http_head_get(head, "content-type"));
+	return is_grpc(head) || is_method_like(head->path);
+}
+
+bool sp_grpc_refuse(sp_http_request *request, int status, const char *text)
+{
+	sp_grpc_failure failure;
+
+	if (!is_grpc(sp_http_request_head(request)))
+		return false;
+	sp_grpc__failure(&failure, sp_grpc_code_of_http(status), text);
+	failure.answer.outcome = status;
+	sp_http_request_set_answer(request, &failure.answer);
+	return true;
 }
 
 void sp_grpc_route(sp_serving *serving, sp_http_request *request)
@@ -129,6 +154,11 @@ void sp_grpc_route(sp_serving *serving, sp_http_request *request)
 	const method *called = find(head->path);
 	sp_model *model = NULL;
 
+	if (!is_grpc(head)) {
+		sp_http_request_fail(request, 415,
+				     "gRPC needs HTTP/2 and Content-Type: application/grpc");
+		return;
+	}
 	if (called == NULL || head->method != SP_HTTP_POST) {
 		sp_grpc__fail(request, SP_GRPC_UNIMPLEMENTED, "there is no such method");
 		return;

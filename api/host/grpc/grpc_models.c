@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/host/grpc/grpc_handlers.h"
+#include "api/host/messages/config_message.h"
 #include "api/host/messages/message_writer.h"
 #include "base/wire.h"
 
@@ -42,6 +43,25 @@ sp_status sp_grpc__get_model_status(sp_grpc_call *call, sp_error *err)
 				  err));
 	for (size_t i = 0; i < list.count; i++)
 		put_status(&call->out, &list.items[i]);
+	return SP_OK;
+}
+
+/* A failure is told in the response, as TensorFlow Serving does. */
+sp_status sp_grpc__reload_config(sp_grpc_call *call, sp_error *err)
+{
+	enum { STATUS = 1, CODE = 1, MESSAGE };
+	sp_model_configs *configs;
+	sp_status status;
+	size_t told;
+
+	SP_TRY(sp_config_message_decode(&configs, call->message, err));
+	status = sp_models_apply(call->serving->models, configs, err);
+	told = sp_message_open(&call->out, STATUS);
+	if (status != SP_OK) {
+		sp_message_put_number(&call->out, CODE, (uint64_t)sp_tensorflow_code(status));
+		sp_message_put_text(&call->out, MESSAGE, sp_bytes_of(err->text));
+	}
+	sp_message_close(&call->out, told);
 	return SP_OK;
 }
 

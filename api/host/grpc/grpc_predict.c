@@ -2,7 +2,7 @@
 
 #include "api/host/grpc/grpc_handlers.h"
 #include "api/host/messages/examples_message.h"
-#include "api/host/messages/predict_message.h"
+#include "api/host/messages/message_answer.h"
 
 /* PredictionService, but for GetModelMetadata. */
 
@@ -18,27 +18,15 @@ static sp_status predict(sp_grpc_call *call, const sp_servable *servable, const 
 {
 	const serving_processor_signature *signature = sp_grpc__signature(
 		servable, spec->signature_name, call->memory.arena);
-	const sp_infer_limits limits = sp_grpc__limits(call);
-	serving_processor_result *result;
-	sp_message_inputs inputs;
-	sp_infer_request request;
-	sp_model_spec answered;
-	sp_status status;
+	const sp_message_run run = {servable, signature, sp_grpc__limits(call), &call->memory};
 
 	if (signature == NULL)
 		return sp_grpc__error(call, SP_GRPC_FAILED_PRECONDITION, SP_NOT_FOUND, err,
 				      "Serving signature key \"%.*s\" not found.",
 				      shown(spec->signature_name), spec->signature_name.data);
-	SP_TRY(sp_predict_message_decode(&inputs, signature, call->message, &call->memory, err));
-	request = (sp_infer_request){signature, inputs.tensors, signature->input_count,
-				     inputs.outputs, inputs.output_count};
-	SP_TRY(sp_infer_run(servable, &request, &limits, &result, err));
-	answered = sp_grpc__answer_spec(spec, servable, signature);
-	status = sp_predict_message_encode(
-		&call->out, result, &answered,
+	return sp_message_answer_predict(
+		&call->out, &run, call->message, spec->name,
 		call->serving->flags->enable_serialization_as_tensor_content, err);
-	serving_processor_result_free(result);
-	return status;
 }
 
 sp_status sp_grpc__predict(sp_grpc_call *call, sp_error *err)

@@ -25,7 +25,7 @@
 enum { DEFAULT_STREAMS = 100, STREAM_WINDOW = 1 << 20, CONNECTION_WINDOW = 8 << 20 };
 
 /* Memory of a connection, beside the bodies of its requests and answers. */
-enum { SESSION_BYTES = 1 << 20, STREAM_BYTES = 16 << 10 };
+enum { SESSION_BYTES = 1 << 20, STREAM_BYTES = 16 << 10, SPARE_BYTES = 16 << 10 };
 
 /* CONTINUATION frames in a row; queued acknowledgements; entries of one SETTINGS frame. */
 enum { MAX_CONTINUATIONS = 8, MAX_ACKS = 200, MAX_SETTINGS = 32 };
@@ -118,17 +118,21 @@ static int64_t earlier(int64_t a, int64_t b)
 
 static void set_deadline(session *s)
 {
-	int64_t deadline_ns = INT64_MAX;
+	int64_t deadline_ns = s->rest.size != 0 ? s->rest_deadline_ns : INT64_MAX;
 	const stream *st;
 
-	if (s->head_deadline_ns != 0)
-		deadline_ns = s->head_deadline_ns;
-	if (s->rest.size != 0)
-		deadline_ns = earlier(deadline_ns, s->rest_deadline_ns);
-	if (s->stream_count == 0)
-		deadline_ns = earlier(deadline_ns, s->idle_deadline_ns);
-	TAILQ_FOREACH(st, &s->streams, link)
-	deadline_ns = earlier(deadline_ns, st->deadline_ns);
+	if (!s->ended) {
+		if (s->head_deadline_ns != 0)
+			deadline_ns = earlier(deadline_ns, s->head_deadline_ns);
+		if (s->stream_count == 0)
+			deadline_ns = earlier(deadline_ns, s->idle_deadline_ns);
+		TAILQ_FOREACH(st, &s->streams, link)
+		{
+			deadline_ns = earlier(deadline_ns, st->deadline_ns);
+			if (st->state == STREAMING)
+				deadline_ns = earlier(deadline_ns, st->tick_ns);
+		}
+	}
 	if (deadline_ns != INT64_MAX)
 		sp_http__connection_set_deadline(s->c, deadline_ns);
 }
@@ -141,12 +145,17 @@ static void end(session *s, uint32_t code)
 		s->failed = true;
 }
 
-/* The connection's own deadline may be too early: then on_late() finds the next one. */
+/* The connection's own deadline may be too early: then end_late() finds the next one. */
+static void set_deadline_before(session *s, int64_t deadline_ns)
+{
+	if (deadline_ns < s->c->deadline_ns || s->c->timer_ns == 0)
+		sp_http__connection_set_deadline(s->c, deadline_ns);
+}
+
 static void set_stream_deadline(stream *st, int64_t deadline_ns)
 {
 	st->deadline_ns = deadline_ns;
-	if (deadline_ns < st->s->c->deadline_ns || st->s->c->timer_ns == 0)
-		sp_http__connection_set_deadline(st->s->c, deadline_ns);
+	set_deadline_before(st->s, deadline_ns);
 }
 
 /* ------------------------------------------------------------------- streams */
@@ -166,8 +175,10 @@ static stream *open_stream(session *s, int32_t id, sp_http_request *request)
 {
 	stream *st;
 
-	if (!sp_http2_memory_count(&s->memory, STREAM_BYTES))
+	/* Some is left to nghttp2, for which no memory is the end of the connection. */
+	if (!sp_http2_memory_count(&s->memory, STREAM_BYTES + SPARE_BYTES))
 		return NULL;
+	sp_http2_memory_uncount(&s->memory, SPARE_BYTES);
 	st = sp_http2_memory_alloc(&s->memory, sizeof(*st));
 	if (request == NULL && st != NULL)
 		request = sp_http__request_take(s->loop);
@@ -467,22 +478,25 @@ static void begin_stream(stream *st)
 	const sp_http_options *options = options_of(st->s);
 	int64_t timeout_ms = options->stream_timeout_ms;
 	sp_http_request *request = st->request;
+	int64_t deadline_ns;
 
 	if (options->open_stream == NULL)
 		return;
+	deadline_ns = st->deadline_ns;
+	st->deadline_ns = sp_http__in_ms(timeout_ms != 0 ? timeout_ms : STREAM_MS);
 	st->handler = options->open_stream(options->context, st, &request->head,
 					   &st->handler_state);
-	if (st->handler == NULL)
+	if (st->handler == NULL) {
+		st->deadline_ns = deadline_ns;
 		return;
+	}
 	sp_buffer_fini(&request->out);
 	sp_buffer_set_budget(&request->out, options->memory);
 	request->out.max_size = SP_HTTP_STREAM_BYTES;
 	request->handed_ns = sp_clock_now_ns();
 	set_state(st, STREAMING);
 	st->tick_ns = sp_http__in_ms(TICK_MS);
-	set_stream_deadline(st, sp_http__in_ms(timeout_ms != 0 ? timeout_ms : STREAM_MS));
-	if (st->tick_ns < st->s->c->deadline_ns)
-		sp_http__connection_set_deadline(st->s->c, st->tick_ns);
+	set_deadline_before(st->s, st->tick_ns);
 }
 
 /* ------------------------------------------------------------------ requests */
@@ -618,8 +632,7 @@ static int on_begin_headers(nghttp2_session *h2, const nghttp2_frame *frame, voi
 
 	s->head_stream = frame->hd.stream_id;
 	s->head_deadline_ns = sp_http__in_ms(options_of(s)->head_timeout_ms);
-	if (s->head_deadline_ns < s->c->deadline_ns)
-		sp_http__connection_set_deadline(s->c, s->head_deadline_ns);
+	set_deadline_before(s, s->head_deadline_ns);
 	if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) {
 		st = nghttp2_session_get_stream_user_data(h2, frame->hd.stream_id);
 		if (st != NULL)
@@ -805,6 +818,7 @@ static bool keep_rest(session *s, const char *data, size_t size)
 	if (s->rest.failed)
 		return false;
 	s->rest_deadline_ns = sp_http__in_ms(options_of(s)->request_timeout_ms);
+	set_deadline_before(s, s->rest_deadline_ns);
 	return true;
 }
 
@@ -880,6 +894,14 @@ static bool send_all(session *s)
 	return false;
 }
 
+/* Whether the server ends soon and the client has had its answers; a new one may have one request.
+ */
+static bool is_drained(const session *s)
+{
+	return s->notified && !s->ended && s->stream_count == 0 &&
+	       nghttp2_session_get_last_proc_stream_id(s->h2) != 0;
+}
+
 /* Sends what there is to send; then the session may be gone. */
 static void flush(session *s)
 {
@@ -890,11 +912,11 @@ static void flush(session *s)
 		s->notified = true;
 		nghttp2_submit_shutdown_notice(s->h2);
 	}
-	/* A new connection may have one request. */
-	if (s->notified && s->stream_count == 0 &&
-	    nghttp2_session_get_last_proc_stream_id(s->h2) != 0)
-		end(s, NGHTTP2_NO_ERROR);
 	all = !s->failed && send_all(s);
+	if (all && is_drained(s)) {
+		end(s, NGHTTP2_NO_ERROR);
+		all = send_all(s);
+	}
 	if (s->failed) {
 		sp_http__connection_destroy(c);
 		return;
@@ -1158,7 +1180,10 @@ void sp_http__http2_open(sp_http_connection *c, sp_bytes input)
 		return;
 	}
 	begin(c, s);
-	sp_http__http2_receive(c, input);
+	if (input.size != 0)
+		sp_http__http2_receive(c, input);
+	else
+		flush(s);
 }
 
 /* base64url without padding (RFC 4648, section 5); -1 if it is none or too long. */
@@ -1215,7 +1240,7 @@ bool sp_http__http2_upgrade(sp_http_connection *c, sp_http_request *request)
 		return false;
 	}
 	request->head.major = 2;
-	keep_rest(s, "", 0);
+	s->rest_deadline_ns = sp_http__in_ms(options_of(s)->request_timeout_ms);
 	begin(c, s);
 	hand_over(TAILQ_FIRST(&s->streams));
 	return true;

@@ -345,6 +345,10 @@ int sp_http__head_complete(sp_http_head *head, sp_bytes method, sp_bytes target,
 	int code = read_method(head, method, err);
 
 	head->major = 2;
+	head->minor = 0;
+	head->close = head->chunked = head->expect_continue = false;
+	head->content_length = 0;
+	head->h2c_settings = (sp_bytes){NULL, 0};
 	if (code == 0 && sp_bytes_equal_text(method, "CONNECT"))
 		code = refuse(501, "CONNECT not supported", err);
 	if (code == 0 && !read_target(head, target))

@@ -29,7 +29,7 @@ typedef struct sp_http_stream_handler {
 
 /*
  * Called with each head of HTTP/2: NULL makes it an ordinary request.  *state is for the handler's
- * calls; the stream may be used from the first of them on.
+ * calls; the stream may be used from the first of them on, but for its deadline.
  */
 typedef const sp_http_stream_handler *sp_http_stream_opener(void *context, sp_http_stream *stream,
 							    const sp_http_head *head, void **state);

@@ -72,14 +72,56 @@ static sp_status add_dims(tensor_scan *scan, sp_bytes packed, sp_error *err)
 	return SP_OK;
 }
 
+/* Takes a short field of bytes with this tag; false if it is not the next one. */
+static inline bool take_short(const unsigned char **at, const unsigned char *end, unsigned char tag,
+			      sp_bytes *out)
+{
+	const unsigned char *p = *at;
+
+	if (end - p < 2 || p[0] != tag || p[1] >= 0x80 || p[1] > end - p - 2)
+		return false;
+	*out = (sp_bytes){(const char *)p + 2, p[1]};
+	*at = p + 2 + p[1];
+	return true;
+}
+
+/*
+ * Reads a tensor as writers make it where raw_input_contents have its values: name, datatype,
+ * shape.  False for any other, whose scan starts afresh.
+ */
+static bool scan_usual(tensor_scan *scan, sp_bytes message)
+{
+	enum { TAG_NAME = 0x0a, TAG_DATATYPE = 0x12, TAG_SHAPE = 0x1a };
+	const unsigned char *at = (const unsigned char *)message.data, *end = at + message.size;
+	sp_bytes shape;
+	int dim;
+
+	if (message.size == 0 || !take_short(&at, end, TAG_NAME, &scan->name) ||
+	    !take_short(&at, end, TAG_DATATYPE, &scan->datatype) ||
+	    !take_short(&at, end, TAG_SHAPE, &shape) || at != end)
+		return false;
+	at = (const unsigned char *)shape.data;
+	end = at + shape.size;
+	for (scan->rank = 0; at != end; scan->rank++) {
+		dim = sp_wire_read_small(&at, end);
+		if (dim < 0 || scan->rank == MAX_DIMS)
+			return false;
+		scan->dims[scan->rank] = dim;
+	}
+	return true;
+}
+
 static sp_status scan_tensor(tensor_scan *scan, sp_bytes message, sp_error *err)
 {
 	sp_wire wire = sp_wire_of(message);
 	sp_wire_result result;
 	sp_wire_field field;
 
-	scan->name = scan->datatype = scan->contents = (sp_bytes){"", 0};
+	scan->contents = (sp_bytes){"", 0};
 	scan->has_contents = false;
+	if (scan_usual(scan, message))
+		return SP_OK;
+	scan->name = scan->datatype = (sp_bytes){"", 0};
 	scan->rank = 0;
 	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
 		if (field.number == SP_INFER_TENSOR_SHAPE && field.type == SP_WIRE_VARINT) {

@@ -100,12 +100,33 @@ static sp_status append_part(sp_bytes *value, sp_bytes part, sp_message_memory *
 	return SP_OK;
 }
 
+/* Reads an entry as writers make it: the key and the value, each once.  False for any other. */
+static bool read_usual_entry(entry *out, sp_bytes message)
+{
+	enum { TAG_KEY = 0x0a, TAG_VALUE = 0x12 };
+	const unsigned char *at = (const unsigned char *)message.data, *end = at + message.size;
+	int size;
+
+	if (message.size < 2 || *at++ != TAG_KEY)
+		return false;
+	size = sp_wire_read_small(&at, end);
+	if (size < 0 || end - at <= size || at[size] != TAG_VALUE)
+		return false;
+	out->key = (sp_bytes){(const char *)at, (size_t)size};
+	at += size + 1;
+	size = sp_wire_read_small(&at, end);
+	out->value = (sp_bytes){(const char *)at, (size_t)size};
+	return size == end - at;
+}
+
 static sp_status read_entry(entry *out, sp_bytes message, sp_message_memory *memory, sp_error *err)
 {
 	sp_wire wire = sp_wire_of(message);
 	sp_wire_result result;
 	sp_wire_field field;
 
+	if (read_usual_entry(out, message))
+		return SP_OK;
 	out->key = out->value = (sp_bytes){"", 0};
 	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
 		if (field.type != SP_WIRE_BYTES)
@@ -236,8 +257,8 @@ static void list_sent(sent_names *sent, const sp_message_inputs *out, sp_bytes m
 	}
 }
 
-static sp_status wrong_inputs(const sp_message_inputs *out, sp_bytes message,
-			      sp_message_memory *memory, sp_error *err)
+sp_status sp_predict_message_wrong_inputs(const sp_message_inputs *out, sp_bytes message,
+					  sp_message_memory *memory, sp_error *err)
 {
 	const serving_processor_signature *signature = out->signature;
 	names known, missing = {.size = 0};
@@ -302,7 +323,7 @@ sp_status sp_predict_message_decode(sp_message_inputs *out,
 	}
 	if (result != SP_WIRE_END)
 		return malformed(err);
-	if (unknown || out->given != signature->input_count)
-		return wrong_inputs(out, message, memory, err);
+	if (unknown)
+		return sp_predict_message_wrong_inputs(out, message, memory, err);
 	return SP_OK;
 }

@@ -35,7 +35,8 @@ size_t sp_model_spec_size(const sp_model_spec *spec);
 unsigned char *sp_model_spec_put(unsigned char *at, const sp_model_spec *spec);
 
 /*
- * Reads inputs and output_filter.  All inputs of the signature are given on success.
+ * Reads inputs and output_filter.  Inputs of the signature may be missing: out->given says how many
+ * there are.
  *
  * Errors: SP_INVALID, SP_UNSUPPORTED, SP_NO_MEMORY.
  */
@@ -44,16 +45,21 @@ SP_MUST_CHECK sp_status sp_predict_message_decode(sp_message_inputs *out,
 						  sp_bytes message, sp_message_memory *memory,
 						  sp_error *err);
 
+/* SP_INVALID: which inputs of the request are missing, and which the signature lacks. */
+sp_status sp_predict_message_wrong_inputs(const sp_message_inputs *inputs, sp_bytes message,
+					  sp_message_memory *memory, sp_error *err);
+
 /*
  * Appends a PredictResponse.
  *
+ * outputs  [count]
  * content  tensors have their values in tensor_content
  *
  * Errors: SP_UNSUPPORTED for a type that the message cannot carry, SP_NO_MEMORY.
  */
 SP_MUST_CHECK sp_status sp_predict_message_encode(sp_buffer *out,
-						  const serving_processor_result *result,
-						  const sp_model_spec *spec, bool content,
-						  sp_error *err);
+						  const serving_processor_tensor *outputs,
+						  size_t count, const sp_model_spec *spec,
+						  bool content, sp_error *err);
 
 #endif

@@ -29,6 +29,14 @@ static sp_status malformed(sp_error *err)
 	return sp_error_set(err, SP_INVALID, "not a TensorProto message");
 }
 
+static void begin_scan(tensor_scan *scan)
+{
+	scan->dtype = scan->rank = 0;
+	scan->unknown_rank = false;
+	scan->content = (sp_bytes){NULL, 0};
+	scan->pieces = 0;
+}
+
 static sp_status scan_dim(tensor_scan *scan, sp_bytes message, sp_error *err)
 {
 	sp_wire wire = sp_wire_of(message);
@@ -82,6 +90,46 @@ static sp_status scan_tensor(tensor_scan *scan, sp_error *err)
 		}
 	}
 	return result == SP_WIRE_END ? SP_OK : malformed(err);
+}
+
+/*
+ * Reads a message as writers make them: type, shape, and one field with values, of small sizes.
+ * False for any other, whose scan starts afresh.
+ */
+static bool scan_usual(tensor_scan *scan)
+{
+	enum { TAG_DTYPE = 0x08, TAG_SHAPE = 0x12, TAG_DIM = 0x12, TAG_SIZE = 0x08 };
+	enum { LEAST = 4 }; /* bytes of the two fields without dims; of a dim */
+	const unsigned char *at = (const unsigned char *)scan->message.data;
+	const unsigned char *end = at + scan->message.size, *shape_end, *dim_end;
+	int tag, size;
+
+	if (scan->message.size < LEAST || at[0] != TAG_DTYPE || at[1] >= 0x80 ||
+	    at[2] != TAG_SHAPE || at[3] >= 0x80 || at[3] > end - at - LEAST)
+		return false;
+	scan->dtype = at[1];
+	shape_end = at + LEAST + at[3];
+	for (at += LEAST; at != shape_end; scan->rank++) {
+		if (shape_end - at < LEAST || at[0] != TAG_DIM || at[1] > shape_end - at - 2 ||
+		    at[2] != TAG_SIZE || scan->rank == MAX_DIMS)
+			return false;
+		dim_end = at + 2 + at[1];
+		at += 3;
+		size = sp_wire_read_small(&at, dim_end);
+		if (size < 0 || at != dim_end)
+			return false;
+		scan->dims[scan->rank] = size;
+	}
+	tag = sp_wire_read_small(&at, end);
+	size = sp_wire_read_small(&at, end);
+	if (tag < SP_TENSOR_FLOAT_VAL << 3 || tag >= SP_TENSOR_FIELD_COUNT << 3 ||
+	    (tag & 7) != SP_WIRE_BYTES || size != end - at)
+		return false;
+	scan->values.number = (uint32_t)tag >> 3;
+	scan->values.type = SP_WIRE_BYTES;
+	scan->values.bytes = (sp_bytes){(const char *)at, (size_t)size};
+	scan->pieces = 1;
+	return true;
 }
 
 /* -------------------------------------------------------------------- values */
@@ -205,31 +253,19 @@ static bool may_stay(const tensor_scan *scan, const sp_tensor_form *form, size_t
 	       (form->wire == SP_WIRE_FIXED32 || form->wire == SP_WIRE_FIXED64);
 }
 
-static sp_status decode_values(serving_processor_tensor *out, const tensor_scan *scan,
-			       const sp_tensor_form *form, size_t bytes, sp_arena *arena,
-			       sp_error *err)
+/* Reads the values into `data`, which has `bytes` of room. */
+static sp_status decode_values(const tensor_scan *scan, const sp_tensor_form *form, char *data,
+			       size_t bytes, sp_error *err)
 {
 	bool plain = scan->pieces == 1 && scan->values.number == form->field;
-	sink to = {.form = form};
-	char *data;
+	sink to = {.form = form, .at = data, .end = data + bytes};
 
-	if (may_stay(scan, form, bytes)) {
-		out->data = scan->values.bytes.data;
-		return SP_OK;
-	}
-	if (bytes > SP_TENSOR_MESSAGE_MAX_FILL && bytes / 16 > scan->message.size)
-		return sp_error_set(err, SP_INVALID, "%zu bytes of values by repetition", bytes);
-	data = sp_arena_alloc(arena, bytes);
-	if (data == NULL)
-		return sp_no_memory(err, "an input");
-	to.at = data;
-	to.end = data + bytes;
 	if (!plain && scan->pieces != 0 && !sp_wire_check(scan->message, &sp_tensor__schema))
 		return malformed(err);
 	if (!(plain ? take_field(&scan->values, &to) : take_pieces(scan, &to)))
 		return malformed(err);
-	repeat(data, &to, form->size * form->parts);
-	out->data = data;
+	if (to.at != to.end)
+		repeat(data, &to, (size_t)form->size * form->parts);
 	return SP_OK;
 }
 
@@ -286,46 +322,33 @@ static sp_status decode_content(serving_processor_tensor *out, sp_bytes content,
 
 /* -------------------------------------------------------------------- tensor */
 
-bool sp_tensor_message_size(const int64_t *dims, int rank, size_t element_size, size_t *count,
-			    size_t *bytes)
+static sp_status check_shape(serving_processor_tensor *out, const tensor_scan *scan,
+			     size_t element_size, size_t *bytes, sp_error *err)
 {
-	bool empty = false;
-
-	/* The other dims of an empty tensor must fit, too. */
-	*count = 1;
-	for (int i = 0; i < rank; i++) {
-		if (dims[i] < 0)
-			return false;
-		if (dims[i] == 0)
-			empty = true;
-		else if (!sp_size_mul(count, *count, (size_t)dims[i]))
-			return false;
-	}
-	if (*count > SIZE_MAX / 2 || !sp_size_mul(bytes, *count, element_size))
-		return false;
-	if (empty)
-		*count = *bytes = 0;
-	return true;
-}
-
-static sp_status set_shape(serving_processor_tensor *out, const tensor_scan *scan,
-			   size_t element_size, size_t *bytes, sp_arena *arena, sp_error *err)
-{
-	int64_t *dims = sp_arena_array(arena, (size_t)scan->rank, sizeof(*dims));
-
-	if (dims == NULL)
-		return sp_no_memory(err, "an input");
 	if (scan->unknown_rank)
 		return sp_error_set(err, SP_INVALID, "the shape is of unknown rank");
 	for (int i = 0; i < scan->rank; i++)
 		if (scan->dims[i] < 0)
 			return sp_error_set(err, SP_INVALID, "a dimension of %" PRId64,
 					    scan->dims[i]);
-	memcpy(dims, scan->dims, (size_t)scan->rank * sizeof(*dims));
-	out->rank = scan->rank;
-	out->dims = dims;
-	if (!sp_tensor_message_size(dims, scan->rank, element_size, &out->count, bytes))
+	if (!sp_tensor_message_size(scan->dims, scan->rank, element_size, &out->count, bytes))
 		return sp_error_set(err, SP_INVALID, "a shape too large");
+	if (scan->content.size == 0 && *bytes > SP_TENSOR_MESSAGE_MAX_FILL &&
+	    *bytes / 16 > scan->message.size)
+		return sp_error_set(err, SP_INVALID, "%zu bytes of values by repetition", *bytes);
+	return SP_OK;
+}
+
+static sp_status scan_message(tensor_scan *scan, sp_bytes message, sp_error *err)
+{
+	scan->message = message;
+	begin_scan(scan);
+	if (scan_usual(scan))
+		return SP_OK;
+	begin_scan(scan);
+	SP_TRY(scan_tensor(scan, err));
+	if (scan->dtype == 0)
+		return sp_error_set(err, SP_INVALID, "no dtype");
 	return SP_OK;
 }
 
@@ -333,27 +356,34 @@ sp_status sp_tensor_message_decode(serving_processor_tensor *out, sp_bytes messa
 				   sp_error *err)
 {
 	const sp_tensor_form *form;
+	size_t bytes = 0, own;
 	tensor_scan scan;
-	size_t bytes;
+	int64_t *dims;
 
-	scan.message = message;
-	scan.dtype = scan.rank = 0;
-	scan.unknown_rank = false;
-	scan.content = (sp_bytes){NULL, 0};
-	scan.pieces = 0;
-	SP_TRY(scan_tensor(&scan, err));
+	SP_TRY(scan_message(&scan, message, err));
 	form = sp_tensor__form(scan.dtype);
-	if (scan.dtype == 0)
-		return sp_error_set(err, SP_INVALID, "no dtype");
 	if (form == NULL)
 		return sp_error_set(err, SP_UNSUPPORTED, "dtype %d (%s) is not supported",
 				    scan.dtype, serving_processor_dtype_name(scan.dtype));
+	SP_TRY(check_shape(out, &scan, (size_t)form->size * form->parts, &bytes, err));
+	/* One block for the dims and for values that do not stay in the message. */
+	own = scan.content.size != 0 || may_stay(&scan, form, bytes) ? 0 : bytes;
+	dims = sp_arena_alloc(arena, (size_t)scan.rank * sizeof(*dims) + own);
+	if (dims == NULL)
+		return sp_no_memory(err, "an input");
+	for (int i = 0; i < scan.rank; i++)
+		dims[i] = scan.dims[i];
 	out->dtype = scan.dtype;
-	SP_TRY(set_shape(out, &scan, sp_tensor_message_element_size(scan.dtype), &bytes, arena,
-			 err));
-	if (scan.content.size == 0)
-		return decode_values(out, &scan, form, bytes, arena, err);
-	if (scan.pieces != 0 && !sp_wire_check(message, &sp_tensor__schema))
-		return malformed(err);
-	return decode_content(out, scan.content, bytes, arena, err);
+	out->rank = scan.rank;
+	out->dims = dims;
+	if (scan.content.size != 0) {
+		if (scan.pieces != 0 && !sp_wire_check(message, &sp_tensor__schema))
+			return malformed(err);
+		return decode_content(out, scan.content, bytes, arena, err);
+	}
+	out->data = own != 0 || bytes == 0 ? (const void *)(dims + scan.rank)
+					   : scan.values.bytes.data;
+	if (own == 0 && bytes != 0)
+		return SP_OK;
+	return decode_values(&scan, form, (char *)(dims + scan.rank), own, err);
 }

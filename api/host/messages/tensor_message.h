@@ -1,6 +1,7 @@
 #ifndef SP_API_HOST_MESSAGES_TENSOR_MESSAGE_H
 #define SP_API_HOST_MESSAGES_TENSOR_MESSAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -8,6 +9,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/bytes.h"
+#include "base/size.h"
 #include "base/status.h"
 
 /*
@@ -48,8 +50,27 @@ size_t sp_tensor_message_element_size(int dtype);
  * The product of the dims and the bytes it takes.  False if a dim is negative or a product does
  * not fit.
  */
-bool sp_tensor_message_size(const int64_t *dims, int rank, size_t element_size, size_t *count,
-			    size_t *bytes);
+static inline bool sp_tensor_message_size(const int64_t *dims, int rank, size_t element_size,
+					  size_t *count, size_t *bytes)
+{
+	bool empty = false;
+
+	/* The other dims of an empty tensor must fit, too. */
+	*count = 1;
+	for (int i = 0; i < rank; i++) {
+		if (dims[i] < 0)
+			return false;
+		if (dims[i] == 0)
+			empty = true;
+		else if (!sp_size_mul(count, *count, (size_t)dims[i]))
+			return false;
+	}
+	if (*count > SIZE_MAX / 2 || !sp_size_mul(bytes, *count, element_size))
+		return false;
+	if (empty)
+		*count = *bytes = 0;
+	return true;
+}
 
 /* Bytes of the message that sp_tensor_message_put() writes.  content: as tensor_content. */
 size_t sp_tensor_message_encoded_size(const serving_processor_tensor *tensor, bool content);

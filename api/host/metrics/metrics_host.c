@@ -23,42 +23,134 @@ static uint64_t answers(const sp_host_state *host, sp_request_kind kind, size_t 
 	return sp_counter_get(&host->counters->answers[kind][i]);
 }
 
-/* Zero counts are written as well, so that Prometheus sees the first increase. */
-static void write_predictions(sp_buffer *out, const sp_host_state *host, const sp_label *model)
+static sp_label label_of(const sp_model_state *model)
 {
-	sp_metric_begin(out, SP_METRIC_REQUESTS);
+	return text_label("model_name", model->name);
+}
+
+/* Zero counts are written as well, so that Prometheus sees the first increase. */
+static void write_predictions(sp_buffer *out, const sp_model_state *model)
+{
 	for (size_t s = 0; s < SP_STATUS_WORDS; s++)
 		sp_metric_add(out, SP_METRIC_REQUESTS,
-			      LABELS(*model, text_label("status", sp_status_word(s))),
-			      (double)sp_counter_get(&host->model->predictions[s]));
+			      LABELS(label_of(model), text_label("status", sp_status_word(s))),
+			      (double)sp_counter_get(&model->counters->predictions[s]));
 }
 
 /* TensorFlow Serving's labels: "predict" for its REST API, "Predict" for its runtime. */
-static void write_times(sp_buffer *out, const sp_host_state *host, const sp_label *model)
+static void write_request_times(sp_buffer *out, const sp_model_state *model)
 {
-	sp_metric_begin(out, SP_METRIC_REQUEST_LATENCY);
-	sp_metric_add_histogram(
-		out, SP_METRIC_REQUEST_LATENCY,
-		LABELS(*model, text_label("API", "predict"), text_label("entrypoint", "REST")),
-		&host->model->request);
-	sp_metric_begin(out, SP_METRIC_RUNTIME_LATENCY);
-	sp_metric_add_histogram(out, SP_METRIC_RUNTIME_LATENCY,
-				LABELS(*model, text_label("API", "Predict"),
-				       text_label("runtime", "serving_processor")),
-				&host->model->runtime);
+	sp_metric_add_histogram(out, SP_METRIC_REQUEST_LATENCY,
+				LABELS(label_of(model), text_label("API", "predict"),
+				       text_label("entrypoint", "REST")),
+				&model->counters->request);
 }
 
-static void write_load(sp_buffer *out, const sp_host_state *host, const sp_label *model)
+static void write_run_times(sp_buffer *out, const sp_model_state *model)
+{
+	sp_metric_add_histogram(out, SP_METRIC_RUNTIME_LATENCY,
+				LABELS(label_of(model), text_label("API", "Predict"),
+				       text_label("runtime", "serving_processor")),
+				&model->counters->runtime);
+}
+
+static void write_in_flight(sp_buffer *out, const sp_model_state *model)
 {
 	/* Read in this order, so that begun >= ended. */
-	uint64_t ended = sp_counter_get(&host->model->ended);
-	uint64_t begun = sp_counter_get(&host->model->begun);
+	uint64_t ended = sp_counter_get(&model->counters->ended);
+	uint64_t begun = sp_counter_get(&model->counters->begun);
 
-	sp_metric_begin(out, SP_METRIC_IN_FLIGHT);
-	sp_metric_add(out, SP_METRIC_IN_FLIGHT, model, 1,
+	sp_metric_add(out, SP_METRIC_IN_FLIGHT, LABELS(label_of(model)),
 		      begun > ended ? (double)(begun - ended) : 0);
-	sp_metric_begin(out, SP_METRIC_THREADS);
-	sp_metric_add(out, SP_METRIC_THREADS, NO_LABELS, (double)host->worker_count);
+}
+
+static void write_version_requests(sp_buffer *out, const sp_model_state *model)
+{
+	for (size_t i = 0; i < model->version_count; i++) {
+		char version[24];
+
+		snprintf(version, sizeof(version), "%" PRId64, model->versions[i]);
+		sp_metric_add(out, SP_METRIC_VERSION_REQUESTS,
+			      LABELS(label_of(model), text_label("version", version)),
+			      (double)model->runs[i]);
+	}
+}
+
+static void write_shadow(sp_buffer *out, const sp_model_state *model)
+{
+	const sp_model_counters *c = model->counters;
+	const struct {
+		const char *result;
+		const sp_counter *counter;
+	} results[] = {{"alike", &c->shadow_alike},
+		       {"different", &c->shadow_different},
+		       {"failed", &c->shadow_failed},
+		       {"dropped", &c->shadow_dropped}};
+
+	for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++)
+		sp_metric_add(out, SP_METRIC_SHADOW,
+			      LABELS(label_of(model), text_label("result", results[i].result)),
+			      (double)sp_counter_get(results[i].counter));
+}
+
+/* TensorFlow Serving's histogram has no model. */
+static void write_batch_waits(sp_buffer *out, const sp_model_state *model)
+{
+	sp_metric_add_histogram(
+		out, SP_METRIC_BATCH_WAIT,
+		LABELS(label_of(model), text_label("thread_pool_name", model->thread_pool_name)),
+		&model->counters->batch_wait);
+}
+
+static void write_batches(sp_buffer *out, const sp_model_state *model)
+{
+	sp_metric_add(out, SP_METRIC_BATCHES, LABELS(label_of(model)),
+		      (double)sp_counter_get(&model->counters->batches));
+}
+
+static void write_batch_requests(sp_buffer *out, const sp_model_state *model)
+{
+	sp_metric_add(out, SP_METRIC_BATCH_REQUESTS, LABELS(label_of(model)),
+		      (double)sp_counter_get(&model->counters->batch_requests));
+}
+
+static void write_batch_rows(sp_buffer *out, const sp_model_state *model)
+{
+	sp_metric_add(out, SP_METRIC_BATCH_ROWS, LABELS(label_of(model)),
+		      (double)sp_counter_get(&model->counters->batch_rows));
+}
+
+static void write_batch_reruns(sp_buffer *out, const sp_model_state *model)
+{
+	sp_metric_add(out, SP_METRIC_BATCH_RERUNS, LABELS(label_of(model)),
+		      (double)sp_counter_get(&model->counters->batch_reruns));
+}
+
+static void write_ready(sp_buffer *out, const sp_model_state *model)
+{
+	sp_metric_add(out, SP_METRIC_READY, LABELS(label_of(model)), model->ready);
+}
+
+static void write_versions(sp_buffer *out, const sp_model_state *model)
+{
+	for (size_t i = 0; model->statuses != NULL && i < model->statuses->count; i++) {
+		const sp_version_status *status = &model->statuses->items[i];
+		char version[24];
+
+		snprintf(version, sizeof(version), "%" PRId64, status->version);
+		sp_metric_add(out, SP_METRIC_MODEL_VERSION,
+			      LABELS(label_of(model), text_label("version", version),
+				     text_label("state", sp_version_state_word(status->state))),
+			      1);
+	}
+}
+
+static void write_each(sp_buffer *out, const sp_host_state *host, sp_metric metric,
+		       void (*write)(sp_buffer *out, const sp_model_state *model))
+{
+	sp_metric_begin(out, metric);
+	for (size_t i = 0; i < host->model_count; i++)
+		write(out, &host->models[i]);
 }
 
 static void write_http(sp_buffer *out, const sp_host_state *host)
@@ -137,14 +229,21 @@ static void write_process(sp_buffer *out, const sp_host_state *host)
 
 void sp_metrics_write_host(sp_buffer *out, const sp_host_state *host)
 {
-	sp_label model = text_label("model_name", host->model_name);
-
-	write_predictions(out, host, &model);
-	write_times(out, host, &model);
-	write_load(out, host, &model);
+	write_each(out, host, SP_METRIC_REQUESTS, write_predictions);
+	write_each(out, host, SP_METRIC_REQUEST_LATENCY, write_request_times);
+	write_each(out, host, SP_METRIC_RUNTIME_LATENCY, write_run_times);
+	write_each(out, host, SP_METRIC_IN_FLIGHT, write_in_flight);
+	write_each(out, host, SP_METRIC_VERSION_REQUESTS, write_version_requests);
+	write_each(out, host, SP_METRIC_SHADOW, write_shadow);
+	write_each(out, host, SP_METRIC_BATCH_WAIT, write_batch_waits);
+	write_each(out, host, SP_METRIC_BATCHES, write_batches);
+	write_each(out, host, SP_METRIC_BATCH_REQUESTS, write_batch_requests);
+	write_each(out, host, SP_METRIC_BATCH_ROWS, write_batch_rows);
+	write_each(out, host, SP_METRIC_BATCH_RERUNS, write_batch_reruns);
+	write_one(out, SP_METRIC_THREADS, (double)host->worker_count);
 	write_http(out, host);
 	write_limits(out, host);
 	write_process(out, host);
-	sp_metric_begin(out, SP_METRIC_READY);
-	sp_metric_add(out, SP_METRIC_READY, &model, 1, host->ready);
+	write_each(out, host, SP_METRIC_READY, write_ready);
+	write_each(out, host, SP_METRIC_MODEL_VERSION, write_versions);
 }

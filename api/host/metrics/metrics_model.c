@@ -12,12 +12,17 @@ typedef struct page {
 	const sp_reported_version *live; /* NULL: none */
 } page;
 
+/*
+ * A metric's samples for one model.  The page has all samples of a metric together, so that the
+ * models take turns metric by metric.
+ */
+typedef void write_samples(const page *p, sp_metric metric);
+
 /* -------------------------------------------------------------------- helpers */
 
-/* A metric with one sample, whose only label is the model. */
-static void write_one(const page *p, sp_metric metric, double value)
+/* A sample whose only label is the model. */
+static void add_one(const page *p, sp_metric metric, double value)
 {
-	sp_metric_begin(p->out, metric);
 	sp_metric_add(p->out, metric, &p->model, 1, value);
 }
 
@@ -26,31 +31,34 @@ static void add(const page *p, sp_metric metric, const char *label, sp_bytes val
 	sp_metric_add(p->out, metric, (const sp_label[]){p->model, {label, value}}, 2, number);
 }
 
-static void write_counts(const page *p, sp_metric metric, const char *label,
-			 const sp_reported_list *list)
+static void add_counts(const page *p, sp_metric metric, const char *label,
+		       const sp_reported_list *list)
 {
 	const sp_reported_count *counts = list->items;
 
-	sp_metric_begin(p->out, metric);
 	for (size_t i = 0; i < list->count; i++)
 		add(p, metric, label, counts[i].name, (double)counts[i].count);
 }
 
 /* ------------------------------------------------------------------- versions */
 
+static void write_memory(const page *p, sp_metric metric)
+{
+	add_one(p, metric, (double)p->report->memory);
+}
+
 /* `moves` has an entry for every state. */
-static void write_states(const page *p)
+static void write_states(const page *p, sp_metric metric)
 {
 	const sp_reported_count *states = p->report->moves.items;
 	const sp_reported_version *versions = p->report->versions.items;
 
-	sp_metric_begin(p->out, SP_METRIC_VERSIONS);
 	for (size_t s = 0; s < p->report->moves.count; s++) {
 		size_t count = 0;
 
 		for (size_t i = 0; i < p->report->versions.count; i++)
 			count += sp_bytes_equal(versions[i].state, states[s].name);
-		add(p, SP_METRIC_VERSIONS, "state", states[s].name, (double)count);
+		add(p, metric, "state", states[s].name, (double)count);
 	}
 }
 
@@ -91,41 +99,58 @@ static bool is_repeated(const page *p, const sp_reported_version *v, bool by_sta
 	return false;
 }
 
-static void write_versions(const page *p)
+static void write_version_states(const page *p, sp_metric metric)
 {
 	const sp_reported_version *versions = p->report->versions.items;
-	size_t count = p->report->versions.count;
 
-	sp_metric_begin(p->out, SP_METRIC_VERSION_STATE);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < p->report->versions.count; i++) {
 		const sp_reported_version *v = &versions[i];
 
 		if ((v == p->live || v->newer || is_state(v, "draining")) &&
 		    !is_repeated(p, v, true))
-			add_version(p, SP_METRIC_VERSION_STATE, v, "state", v->state);
-	}
-	sp_metric_begin(p->out, SP_METRIC_VERSION_REFUSAL);
-	for (size_t i = 0; i < count; i++) {
-		const sp_reported_version *v = &versions[i];
-
-		if (v->newer && is_state(v, "refused") && !is_repeated(p, v, false))
-			add_version(p, SP_METRIC_VERSION_REFUSAL, v, "reason", v->why);
+			add_version(p, metric, v, "state", v->state);
 	}
 }
 
-static void write_steps(const page *p)
+static void write_version_refusals(const page *p, sp_metric metric)
 {
-	const sp_reported_steps *newest = &p->report->newest;
+	const sp_reported_version *versions = p->report->versions.items;
 
-	write_one(p, SP_METRIC_PINNED, p->report->pinned.is_present);
-	if (p->live != NULL) {
-		write_one(p, SP_METRIC_LIVE_FULL_STEP, (double)p->live->full_step);
-		write_one(p, SP_METRIC_LIVE_DELTA_STEP, (double)p->live->delta_step);
+	for (size_t i = 0; i < p->report->versions.count; i++) {
+		const sp_reported_version *v = &versions[i];
+
+		if (v->newer && is_state(v, "refused") && !is_repeated(p, v, false))
+			add_version(p, metric, v, "reason", v->why);
 	}
-	if (newest->is_present) {
-		write_one(p, SP_METRIC_NEWEST_FULL_STEP, (double)newest->full_step);
-		write_one(p, SP_METRIC_NEWEST_DELTA_STEP, (double)newest->delta_step);
-	}
+}
+
+static void write_pinned(const page *p, sp_metric metric)
+{
+	add_one(p, metric, p->report->pinned.is_present);
+}
+
+static void write_live_full_step(const page *p, sp_metric metric)
+{
+	if (p->live != NULL)
+		add_one(p, metric, (double)p->live->full_step);
+}
+
+static void write_live_delta_step(const page *p, sp_metric metric)
+{
+	if (p->live != NULL)
+		add_one(p, metric, (double)p->live->delta_step);
+}
+
+static void write_newest_full_step(const page *p, sp_metric metric)
+{
+	if (p->report->newest.is_present)
+		add_one(p, metric, (double)p->report->newest.full_step);
+}
+
+static void write_newest_delta_step(const page *p, sp_metric metric)
+{
+	if (p->report->newest.is_present)
+		add_one(p, metric, (double)p->report->newest.delta_step);
 }
 
 /* -------------------------------------------------------------------- updates */
@@ -138,26 +163,53 @@ static double unix_time(void)
 	return (double)(now.tv_sec * 1000 + now.tv_nsec / 1000000) / 1000;
 }
 
-static void write_updates(const page *p)
+static void write_moves(const page *p, sp_metric metric)
 {
-	const sp_versions_report *r = p->report;
+	add_counts(p, metric, "state", &p->report->moves);
+}
 
-	write_counts(p, SP_METRIC_MOVES, "state", &r->moves);
-	write_counts(p, SP_METRIC_REFUSALS, "reason", &r->refusals);
-	write_one(p, SP_METRIC_UPDATE_LAG, (double)r->newest.lag_ms / 1000);
-	if (p->live != NULL) {
-		double age = (double)p->live->for_ms / 1000;
+static void write_refusals(const page *p, sp_metric metric)
+{
+	add_counts(p, metric, "reason", &p->report->refusals);
+}
 
-		write_one(p, SP_METRIC_UPDATE_TIME, unix_time() - age);
-		write_one(p, SP_METRIC_UPDATE_AGE, age);
-	}
-	write_one(p, SP_METRIC_UPDATE_DURATION, (double)r->last_load_ms / 1000);
-	write_one(p, SP_METRIC_FOLDS, (double)r->folds);
-	write_one(p, SP_METRIC_FOLD_DURATION, (double)r->last_fold_ms / 1000);
-	sp_metric_begin(p->out, SP_METRIC_ORDERS);
-	add(p, SP_METRIC_ORDERS, "order", sp_bytes_of("reload"), (double)r->reloads);
-	add(p, SP_METRIC_ORDERS, "order", sp_bytes_of("rollback"), (double)r->rollbacks);
-	add(p, SP_METRIC_ORDERS, "order", sp_bytes_of("pin"), (double)r->pins);
+static void write_lag(const page *p, sp_metric metric)
+{
+	add_one(p, metric, (double)p->report->newest.lag_ms / 1000);
+}
+
+static void write_update_time(const page *p, sp_metric metric)
+{
+	if (p->live != NULL)
+		add_one(p, metric, unix_time() - (double)p->live->for_ms / 1000);
+}
+
+static void write_update_age(const page *p, sp_metric metric)
+{
+	if (p->live != NULL)
+		add_one(p, metric, (double)p->live->for_ms / 1000);
+}
+
+static void write_update_duration(const page *p, sp_metric metric)
+{
+	add_one(p, metric, (double)p->report->last_load_ms / 1000);
+}
+
+static void write_folds(const page *p, sp_metric metric)
+{
+	add_one(p, metric, (double)p->report->folds);
+}
+
+static void write_fold_duration(const page *p, sp_metric metric)
+{
+	add_one(p, metric, (double)p->report->last_fold_ms / 1000);
+}
+
+static void write_orders(const page *p, sp_metric metric)
+{
+	add(p, metric, "order", sp_bytes_of("reload"), (double)p->report->reloads);
+	add(p, metric, "order", sp_bytes_of("rollback"), (double)p->report->rollbacks);
+	add(p, metric, "order", sp_bytes_of("pin"), (double)p->report->pins);
 }
 
 /* --------------------------------------------------------------------- tables */
@@ -166,71 +218,105 @@ typedef struct column {
 	sp_metric metric;
 	size_t offset;     /* of its number in sp_reported_table */
 	const char *found; /* value of a label "found"; NULL: none */
+	bool tiered;       /* only of tables with a tier, which is a label then */
 } column;
-
-static double number_of(const sp_reported_table *table, const column *c)
-{
-	return (double)*(const int64_t *)((const char *)table + c->offset);
-}
-
-/* A metric of all tables, or only of those with a tier: a sample per table and column. */
-static void write_tables(const page *p, const column *columns, size_t count, bool tiered)
-{
-	const sp_reported_table *tables = p->report->tables.items;
-
-	sp_metric_begin(p->out, columns[0].metric);
-	for (size_t i = 0; i < p->report->tables.count; i++) {
-		const sp_reported_table *t = &tables[i];
-
-		for (size_t c = 0; c < count; c++) {
-			sp_label labels[4] = {p->model, {"table", t->name}, {"tier", t->tier}};
-
-			if (tiered && t->tier.size == 0)
-				continue;
-			if (columns[c].found != NULL)
-				labels[3] = (sp_label){"found", sp_bytes_of(columns[c].found)};
-			sp_metric_add(p->out, columns[c].metric, labels,
-				      tiered ? 3 + (columns[c].found != NULL) : 2,
-				      number_of(t, &columns[c]));
-		}
-	}
-}
 
 #define AT(field) offsetof(sp_reported_table, field)
 
-static void write_all_tables(const page *p)
-{
-	static const column rows = {SP_METRIC_TABLE_ROWS, AT(rows), NULL},
-			    overlay = {SP_METRIC_TABLE_OVERLAY_ROWS, AT(overlay_rows), NULL},
-			    memory = {SP_METRIC_TABLE_MEMORY, AT(memory), NULL},
-			    keys[] = {{SP_METRIC_TABLE_KEYS, AT(in_memory), "overlay"},
-				      {SP_METRIC_TABLE_KEYS, AT(cached), "cache"},
-				      {SP_METRIC_TABLE_KEYS, AT(missed), "disk"}},
-			    absent = {SP_METRIC_TABLE_ABSENT, AT(absent), NULL},
-			    errors = {SP_METRIC_TABLE_ERRORS, AT(errors), NULL},
-			    bytes = {SP_METRIC_TABLE_BYTES, AT(bytes_read), NULL};
+/* A metric may have several columns. */
+static const column columns[] = {
+	{SP_METRIC_TABLE_ROWS, AT(rows), NULL, false},
+	{SP_METRIC_TABLE_OVERLAY_ROWS, AT(overlay_rows), NULL, false},
+	{SP_METRIC_TABLE_MEMORY, AT(memory), NULL, false},
+	{SP_METRIC_TABLE_KEYS, AT(in_memory), "overlay", true},
+	{SP_METRIC_TABLE_KEYS, AT(cached), "cache", true},
+	{SP_METRIC_TABLE_KEYS, AT(missed), "disk", true},
+	{SP_METRIC_TABLE_ABSENT, AT(absent), NULL, true},
+	{SP_METRIC_TABLE_ERRORS, AT(errors), NULL, true},
+	{SP_METRIC_TABLE_BYTES, AT(bytes_read), NULL, true},
+};
 
-	write_tables(p, &rows, 1, false);
-	write_tables(p, &overlay, 1, false);
-	write_tables(p, &memory, 1, false);
-	write_tables(p, keys, 3, true);
-	write_tables(p, &absent, 1, true);
-	write_tables(p, &errors, 1, true);
-	write_tables(p, &bytes, 1, true);
+enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+
+static void write_cell(const page *p, const sp_reported_table *table, const column *c)
+{
+	sp_label labels[4] = {p->model, {"table", table->name}, {"tier", table->tier}};
+	int64_t number = *(const int64_t *)((const char *)table + c->offset);
+
+	if (c->tiered && table->tier.size == 0)
+		return;
+	if (c->found != NULL)
+		labels[3] = (sp_label){"found", sp_bytes_of(c->found)};
+	sp_metric_add(p->out, c->metric, labels, c->tiered ? 3 + (c->found != NULL) : 2,
+		      (double)number);
 }
 
-void sp_metrics_write_model(sp_buffer *out, const char *model_name,
-			    const sp_versions_report *report)
+static void write_tables(const page *p, sp_metric metric)
 {
-	page p = {.out = out,
-		  .model = {"model_name", sp_bytes_of(model_name)},
-		  .report = report,
-		  .live = sp_versions_report_live(report)};
+	const sp_reported_table *tables = p->report->tables.items;
 
-	write_one(&p, SP_METRIC_MODEL_MEMORY, (double)report->memory);
-	write_states(&p);
-	write_versions(&p);
-	write_steps(&p);
-	write_updates(&p);
-	write_all_tables(&p);
+	for (size_t i = 0; i < p->report->tables.count; i++)
+		for (size_t c = 0; c < COLUMNS; c++)
+			if (columns[c].metric == metric)
+				write_cell(p, &tables[i], &columns[c]);
+}
+
+/* ----------------------------------------------------------------------- page */
+
+static const struct {
+	sp_metric metric;
+	write_samples *write;
+} writers[] = {
+	{SP_METRIC_MODEL_MEMORY, write_memory},
+	{SP_METRIC_VERSIONS, write_states},
+	{SP_METRIC_VERSION_STATE, write_version_states},
+	{SP_METRIC_VERSION_REFUSAL, write_version_refusals},
+	{SP_METRIC_LIVE_FULL_STEP, write_live_full_step},
+	{SP_METRIC_LIVE_DELTA_STEP, write_live_delta_step},
+	{SP_METRIC_NEWEST_FULL_STEP, write_newest_full_step},
+	{SP_METRIC_NEWEST_DELTA_STEP, write_newest_delta_step},
+	{SP_METRIC_PINNED, write_pinned},
+	{SP_METRIC_MOVES, write_moves},
+	{SP_METRIC_REFUSALS, write_refusals},
+	{SP_METRIC_UPDATE_LAG, write_lag},
+	{SP_METRIC_UPDATE_TIME, write_update_time},
+	{SP_METRIC_UPDATE_AGE, write_update_age},
+	{SP_METRIC_UPDATE_DURATION, write_update_duration},
+	{SP_METRIC_FOLDS, write_folds},
+	{SP_METRIC_FOLD_DURATION, write_fold_duration},
+	{SP_METRIC_ORDERS, write_orders},
+	{SP_METRIC_TABLE_ROWS, write_tables},
+	{SP_METRIC_TABLE_OVERLAY_ROWS, write_tables},
+	{SP_METRIC_TABLE_MEMORY, write_tables},
+	{SP_METRIC_TABLE_KEYS, write_tables},
+	{SP_METRIC_TABLE_ABSENT, write_tables},
+	{SP_METRIC_TABLE_ERRORS, write_tables},
+	{SP_METRIC_TABLE_BYTES, write_tables},
+};
+
+static bool is_any_open(const sp_model_state *models, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (models[i].report != NULL)
+			return true;
+	return false;
+}
+
+void sp_metrics_write_models(sp_buffer *out, const sp_model_state *models, size_t count)
+{
+	if (!is_any_open(models, count))
+		return;
+	for (size_t w = 0; w < sizeof(writers) / sizeof(writers[0]); w++) {
+		sp_metric_begin(out, writers[w].metric);
+		for (size_t i = 0; i < count; i++) {
+			page p = {.out = out,
+				  .model = {"model_name", sp_bytes_of(models[i].name)},
+				  .report = models[i].report};
+
+			if (p.report == NULL)
+				continue;
+			p.live = sp_versions_report_live(p.report);
+			writers[w].write(&p, writers[w].metric);
+		}
+	}
 }

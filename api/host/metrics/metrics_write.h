@@ -6,30 +6,40 @@
 #include <stdint.h>
 
 #include "api/host/metrics/counters.h"
-#include "api/host/model/versions_report.h"
+#include "api/host/model/version_status.h"
 #include "base/budget.h"
 #include "base/buffer.h"
 
 /*
- * Writes the metrics in the order of metrics.inc: those of the host and, once the model is open,
- * those of the model.  Both functions append to `out`.
+ * Writes the metrics in the order of metrics.inc: those of the host, then what the library reports
+ * of each model that is open.  Both functions append to `out`.
  *
  * Threads: one thread at a time per buffer.
  */
+typedef struct sp_model_state {
+	const char *name;
+	bool ready; /* a version is available */
+	const sp_model_counters *counters;
+	const char *thread_pool_name; /* of batching */
+	const int64_t *versions;      /* [version_count] that do not change */
+	const uint64_t *runs;         /* [version_count] */
+	size_t version_count;
+	const sp_version_statuses *statuses; /* NULL: unknown */
+	const sp_versions_report *report;    /* of the newest version; NULL: none is open */
+} sp_model_state;
+
 typedef struct sp_host_state {
-	const char *model_name;
-	bool ready; /* the model is open */
 	size_t worker_count;
 	size_t connections; /* open */
 	uint64_t connections_dropped, connections_refused;
 	const sp_budget *memory; /* of requests and answers */
 	int64_t started;         /* Unix time */
 	const sp_counters *counters;
-	const sp_model_counters *model;
+	const sp_model_state *models; /* [model_count] */
+	size_t model_count;
 } sp_host_state;
 
 void sp_metrics_write_host(sp_buffer *out, const sp_host_state *host);
-void sp_metrics_write_model(sp_buffer *out, const char *model_name,
-			    const sp_versions_report *report);
+void sp_metrics_write_models(sp_buffer *out, const sp_model_state *models, size_t count);
 
 #endif

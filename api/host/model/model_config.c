@@ -1,6 +1,6 @@
 #include "api/host/model/model_config.h"
 
-#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/host/model/config_text.h"
@@ -260,27 +260,34 @@ static sp_status read_json_labels(void *out, const sp_config_field *field, sp_ar
 	return SP_OK;
 }
 
+sp_status sp_model_config_read_processor(const char **out, const char *path, sp_arena *arena,
+					 sp_error *err)
+{
+	char *content;
+	size_t size;
+	bool text;
+
+	SP_TRY(sp_file_read(&content, &size, path, MAX_FILE_BYTES, err));
+	text = memchr(content, '\0', size) == NULL;
+	*out = sp_arena_text(arena, (sp_bytes){content, size});
+	sp_free(content);
+	if (!text)
+		return sp_error_set(err, SP_INVALID, "%s: not a text", path);
+	return *out != NULL ? SP_OK : sp_no_memory(err, "the configuration");
+}
+
 /* An object, or the name of a file with one. */
 static sp_status read_processor_config(void *out, const sp_config_field *field, sp_arena *arena,
 				       sp_error *err)
 {
 	const char *path;
-	char *content;
-	size_t size;
 
 	if (field->kind == SP_CONFIG_MESSAGE) {
 		*(const char **)out = field->text.data;
 		return SP_OK;
 	}
 	SP_TRY(sp_config_read_text(&path, field, arena, err));
-	SP_TRY(sp_file_read(&content, &size, path, MAX_FILE_BYTES, err));
-	*(const char **)out = sp_arena_text(arena, (sp_bytes){content, size});
-	if (memchr(content, '\0', size) != NULL)
-		size = 0;
-	sp_free(content);
-	if (size == 0)
-		return sp_config_fail(field, "the file is not a text", err);
-	return *(const char **)out != NULL ? SP_OK : sp_no_memory(err, "the configuration");
+	return sp_model_config_read_processor(out, path, arena, err);
 }
 
 static sp_status read_percent(void *out, const sp_config_field *field, sp_arena *arena,
@@ -347,13 +354,23 @@ static sp_status read_shadow(void *out, const sp_config_field *field, sp_arena *
 		END};
 	sp_configured_traffic *traffic = out;
 
-	traffic->shadow.version = -1;
 	SP_TRY(sp_config_read_message(out, field, "shadow", members, arena, err));
 	if (traffic->tolerance < 0)
 		return sp_config_fail(field, "the tolerance is negative", err);
 	return (traffic->shadow.label == NULL) != (traffic->shadow.version < 0)
 		       ? SP_OK
 		       : sp_config_fail(field, "either a label or a version is needed", err);
+}
+
+static sp_status read_batching(void *out, const sp_config_field *field, sp_arena *arena,
+			       sp_error *err)
+{
+	sp_batching_config *config = sp_arena_alloc(arena, sizeof(*config));
+
+	if (config == NULL)
+		return sp_no_memory(err, "the batching parameters");
+	*(const sp_batching_config **)out = config;
+	return sp_batching_config_read_json(config, field, arena, err);
 }
 
 static sp_status read_json_model(void *out, const sp_config_field *field, sp_arena *arena,
@@ -370,12 +387,13 @@ static sp_status read_json_model(void *out, const sp_config_field *field, sp_are
 		{"signature_name", AT(signature_name), sp_config_read_text, false},
 		{"saved_model_tags", AT(saved_model_tags), sp_config_read_text, false},
 		{"session_num", AT(session_num), sp_config_read_i64, false},
+		{"batching", AT(batching), read_batching, false},
+		{"max_requests", AT(max_requests), sp_config_read_i64, false},
 		END};
 	sp_model_config *config = add_model(out, err);
 
 	if (config == NULL)
 		return err != NULL ? err->status : SP_NO_MEMORY;
-	config->traffic.tolerance = 1e-4;
 	return sp_config_read_message(config, field, "model", members, arena, err);
 }
 
@@ -428,6 +446,9 @@ static sp_status check_model(const sp_model_config *config, sp_error *err)
 	if (sum_of_shares(&config->traffic) > 100)
 		return sp_error_set(err, SP_INVALID, "model %s: the shares are more than 100 %%",
 				    config->name);
+	if (config->max_requests < 0)
+		return sp_error_set(err, SP_INVALID, "model %s: max_requests is negative",
+				    config->name);
 	if (config->session_num < 0 || config->session_num > 1024)
 		return sp_error_set(err, SP_INVALID, "model %s: session_num is not from 0 to 1024",
 				    config->name);
@@ -444,6 +465,72 @@ sp_status sp_model_configs_check(const sp_model_configs *configs, sp_error *err)
 						    "Illegal to list model %s multiple times in "
 						    "config list",
 						    configs->items[i].name);
+	}
+	return SP_OK;
+}
+
+/* --------------------------------------------------------------- traffic by flags */
+
+/* The next "LABEL=PERCENT" of a list; its label is in the arena. */
+static sp_status next_share(sp_configured_share *out, const char **list, sp_arena *arena,
+			    sp_error *err)
+{
+	size_t size = strcspn(*list, ","), label = strcspn(*list, "=,");
+	char *end = NULL;
+
+	*out = (sp_configured_share){.version = -1};
+	if (label < size)
+		out->percent = strtod(*list + label + 1, &end);
+	if (label == 0 || end != *list + size || !(out->percent >= 0 && out->percent <= 100))
+		return sp_error_set(err, SP_INVALID,
+				    "\"%.*s\" is not LABEL=PERCENT with a number from 0 to 100",
+				    (int)(size < 200 ? size : 200), *list);
+	out->label = sp_arena_text(arena, (sp_bytes){*list, label});
+	*list += size + ((*list)[size] == ',');
+	return out->label != NULL ? SP_OK : sp_no_memory(err, "a label");
+}
+
+static bool has_label(const sp_model_config *config, const char *label)
+{
+	for (size_t i = 0; i < config->label_count; i++)
+		if (strcmp(config->labels[i].label, label) == 0)
+			return true;
+	return false;
+}
+
+static sp_status add_traffic(sp_model_config *config, const char *split, const char *shadow,
+			     sp_arena *arena, sp_error *err)
+{
+	sp_configured_traffic *traffic = &config->traffic;
+	sp_configured_share share;
+
+	while (split != NULL && *split != '\0') {
+		SP_TRY(next_share(&share, &split, arena, err));
+		if (!has_label(config, share.label))
+			continue;
+		if (traffic->share_count == sizeof(traffic->shares) / sizeof(traffic->shares[0]))
+			return sp_error_set(err, SP_INVALID, "there are too many shares");
+		traffic->shares[traffic->share_count++] = share;
+	}
+	while (shadow != NULL && *shadow != '\0') {
+		SP_TRY(next_share(&share, &shadow, arena, err));
+		if (has_label(config, share.label))
+			traffic->shadow = share;
+	}
+	return SP_OK;
+}
+
+sp_status sp_model_configs_add_traffic(sp_model_configs *configs, const char *split,
+				       const char *header, const char *shadow, sp_error *err)
+{
+	for (size_t i = 0; i < configs->count; i++) {
+		sp_model_config *config = &configs->items[i];
+		bool own_shadow = config->traffic.shadow.percent > 0;
+
+		if (header != NULL && config->traffic.header == NULL)
+			config->traffic.header = sp_arena_text(configs->arena, sp_bytes_of(header));
+		SP_TRY(add_traffic(config, config->traffic.share_count == 0 ? split : NULL,
+				   own_shadow ? NULL : shadow, configs->arena, err));
 	}
 	return SP_OK;
 }
@@ -520,14 +607,17 @@ sp_status sp_model_configs_parse(sp_model_configs **out, sp_bytes text, sp_error
 	return SP_OK;
 }
 
-sp_status sp_model_configs_read(sp_model_configs **out, const char *path, sp_error *err)
+sp_status sp_model_configs_read(sp_model_configs **out, char **text, const char *path,
+				sp_error *err)
 {
 	sp_status status;
-	char *text;
 	size_t size;
 
-	SP_TRY(sp_file_read(&text, &size, path, MAX_FILE_BYTES, err));
-	status = sp_model_configs_parse(out, (sp_bytes){text, size}, err);
-	sp_free(text);
-	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "%s", path);
+	SP_TRY(sp_file_read(text, &size, path, MAX_FILE_BYTES, err));
+	status = sp_model_configs_parse(out, (sp_bytes){*text, size}, err);
+	if (status == SP_OK)
+		return SP_OK;
+	sp_free(*text);
+	*text = NULL;
+	return sp_error_prefix(err, status, "%s", path);
 }

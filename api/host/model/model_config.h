@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/host/model/server_configs.h"
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/status.h"
@@ -65,6 +66,8 @@ typedef struct sp_model_config {
 	const char *signature_name;   /* NULL: not given */
 	const char *saved_model_tags; /* NULL: not given */
 	int64_t session_num;          /* 0: not given */
+	int64_t max_requests;         /* queued and computed at a time; 0: no limit of its own */
+	const sp_batching_config *batching; /* NULL: not given */
 } sp_model_config;
 
 typedef struct sp_model_configs {
@@ -83,12 +86,24 @@ typedef struct sp_model_configs {
 SP_MUST_CHECK sp_status sp_model_configs_parse(sp_model_configs **out, sp_bytes text,
 					       sp_error *err);
 
-/* Reads a file of that kind. */
-SP_MUST_CHECK sp_status sp_model_configs_read(sp_model_configs **out, const char *path,
+/* Reads a file of that kind; *text is what is in it, for sp_free(). */
+SP_MUST_CHECK sp_status sp_model_configs_read(sp_model_configs **out, char **text, const char *path,
 					      sp_error *err);
+
+/* Reads the file of a processor's configuration into the arena. */
+SP_MUST_CHECK sp_status sp_model_config_read_processor(const char **out, const char *path,
+						       sp_arena *arena, sp_error *err);
 
 /* `count` models whose members are zero, for a caller that fills them in; NULL: no memory. */
 sp_model_configs *sp_model_configs_create(size_t count);
+
+/*
+ * Gives shares to models that have none of their own, and a shadow likewise, by flags:
+ * "LABEL=PERCENT", several with commas; a model is meant if it has the label.  NULL: not given.
+ */
+SP_MUST_CHECK sp_status sp_model_configs_add_traffic(sp_model_configs *configs, const char *split,
+						     const char *header, const char *shadow,
+						     sp_error *err);
 
 /* What the models must be like together and alone, however they were made. */
 SP_MUST_CHECK sp_status sp_model_configs_check(const sp_model_configs *configs, sp_error *err);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "api/host/model/models.h"
+#include "api/host/model/traffic.h"
 #include "base/arena.h"
 #include "base/status.h"
 
@@ -32,6 +33,7 @@ typedef struct sp_table_entry {
 	sp_version_label *labels; /* [label_count] */
 	size_t label_count;
 	bool loading; /* the first version may still come */
+	sp_traffic traffic;
 } sp_table_entry;
 
 typedef struct sp_model_table {

@@ -2,15 +2,8 @@
 
 #include <string.h>
 
-#include "api/host/model/model_table.h"
+#include "api/host/model/models_internal.h"
 #include "base/alloc.h"
-
-struct sp_models {
-	const sp_flags *flags;
-	sp_table_readers *readers;
-	sp_model *model;
-	sp_served_model served;
-};
 
 /* ---------------------------------------------------------------- selection */
 
@@ -64,19 +57,68 @@ static sp_status resolve(const sp_table_entry *entry, sp_model_selector *selecto
 	return SP_OK;
 }
 
+static bool hold_any(const sp_table_entry *entry, int64_t version, sp_servable *out)
+{
+	for (size_t i = 0; i < entry->served_count; i++)
+		if (hold(entry->served[i], version, out))
+			return true;
+	return false;
+}
+
+static uint32_t point_of(const sp_table_entry *entry, const sp_model_selector *selector)
+{
+	const char *header = entry->traffic.header;
+	sp_bytes key = {NULL, 0};
+
+	if (header != NULL && selector->header != NULL)
+		key = selector->header(selector->context, header);
+	return key.size != 0 ? sp_traffic_point(entry->model->name, key) : sp_traffic_random();
+}
+
+/* The version whose share the request falls into; of what has no share, the newest. */
+static bool hold_by_share(const sp_table_entry *entry, const sp_model_selector *selector,
+			  sp_servable *out)
+{
+	const sp_traffic *traffic = &entry->traffic;
+	int64_t version = sp_traffic_choose(traffic, point_of(entry, selector));
+
+	if (version >= 0 && hold_any(entry, version, out))
+		return true;
+	for (size_t i = 0; i < entry->served_count; i++)
+		if (!sp_traffic_has(traffic, entry->served[i]->version) &&
+		    hold(entry->served[i], SP_ANY_VERSION, out))
+			return true;
+	return false;
+}
+
+static void choose_shadow(const sp_table_entry *entry, sp_servable *out)
+{
+	const sp_traffic *traffic = &entry->traffic;
+
+	if (traffic->shadow_below == 0 || out->version == traffic->shadow_version ||
+	    sp_traffic_random() >= traffic->shadow_below)
+		return;
+	out->shadow_version = traffic->shadow_version;
+	out->shadow_tolerance = traffic->tolerance;
+}
+
 static sp_status select_version(const sp_table_entry *entry, const sp_model_selector *asked,
 				sp_servable *out, sp_error *err)
 {
 	sp_model_selector selector = *asked;
+	int64_t version = SP_ANY_VERSION;
 
 	if (entry == NULL)
 		return fail_not_found(&selector, SP_NOT_FOUND, err);
 	SP_TRY(resolve(entry, &selector, err));
 	out->model = entry->model; /* also where it has no version */
-	for (size_t i = 0; i < entry->served_count; i++)
-		if (hold(entry->served[i],
-			 selector.has_version ? selector.version : (int64_t)SP_ANY_VERSION, out))
-			return SP_OK;
+	if (selector.has_version)
+		version = selector.version;
+	else if (selector.label.size == 0 && entry->traffic.share_count != 0 &&
+		 hold_by_share(entry, &selector, out))
+		return SP_OK;
+	if (hold_any(entry, version, out))
+		return SP_OK;
 	return fail_not_found(&selector,
 			      entry->loading && entry->served_count == 0 ? SP_BUSY : SP_NOT_FOUND,
 			      err);
@@ -87,10 +129,18 @@ sp_status sp_models_acquire(sp_models *models, const sp_model_selector *selector
 {
 	size_t seat;
 	const sp_model_table *table = sp_table_enter(models->readers, &seat);
+	const sp_table_entry *entry;
 	sp_status status;
 
-	*out = (sp_servable){0};
-	status = select_version(sp_model_table_find(table, selector->name), selector, out, err);
+	*out = (sp_servable){.shadow_version = -1};
+	entry = sp_model_table_find(table, selector->name);
+	status = select_version(entry, selector, out, err);
+	if (status == SP_OK && out->served->batching.enabled)
+		out->batcher = models->batcher;
+	if (status == SP_OK && models->shadow != NULL) {
+		choose_shadow(entry, out);
+		out->shadow = models->shadow;
+	}
 	sp_table_leave(models->readers, seat);
 	return status;
 }
@@ -131,7 +181,8 @@ sp_model *sp_models_find(sp_models *models, sp_bytes name)
 
 sp_model *sp_models_at(sp_models *models, uint32_t number)
 {
-	return number == models->model->number ? models->model : NULL;
+	return number != 0 && number <= SP_MAX_MODELS ? atomic_load(&models->by_number[number - 1])
+						      : NULL;
 }
 
 bool sp_models_are_ready(sp_models *models)
@@ -146,20 +197,52 @@ bool sp_models_are_ready(sp_models *models)
 	return ready;
 }
 
+/* The versions that do not change, and how often each was asked. */
+static bool summarize(sp_model_summary *out, const sp_table_entry *entry, sp_arena *arena)
+{
+	int64_t *versions = sp_arena_array(arena, entry->served_count, sizeof(*versions));
+	uint64_t *runs = sp_arena_array(arena, entry->served_count, sizeof(*runs));
+
+	*out = (sp_model_summary){entry->model, entry->served_count != 0, versions, runs, 0};
+	if (versions == NULL || runs == NULL)
+		return false;
+	for (size_t i = 0; i < entry->served_count; i++) {
+		const sp_served_model *served = entry->served[i];
+
+		if (sp_served_model_follows(served))
+			continue;
+		versions[out->version_count] = served->version;
+		runs[out->version_count++] = atomic_load(&served->runs);
+	}
+	return true;
+}
+
 sp_status sp_models_list(sp_models *models, const sp_model_summary **out, size_t *count,
 			 sp_arena *arena, sp_error *err)
 {
 	size_t seat;
 	const sp_model_table *table = sp_table_enter(models->readers, &seat);
 	sp_model_summary *list = sp_arena_array(arena, table->count, sizeof(*list));
+	bool fits = list != NULL;
 
 	*count = table->count;
-	for (size_t i = 0; list != NULL && i < table->count; i++)
-		list[i] = (sp_model_summary){table->entries[i].model,
-					     table->entries[i].served_count != 0};
+	for (size_t i = 0; fits && i < table->count; i++)
+		fits = summarize(&list[i], &table->entries[i], arena);
 	sp_table_leave(models->readers, seat);
 	*out = list;
-	return list != NULL ? SP_OK : sp_no_memory(err, "the list of models");
+	return fits ? SP_OK : sp_no_memory(err, "the list of models");
+}
+
+void sp_models_set_shadow(sp_models *models, const sp_shadow_sink *shadow)
+{
+	models->shadow = shadow;
+}
+
+void sp_models_set_batcher(sp_models *models, struct sp_batcher *batcher,
+			   const sp_batching_config *config)
+{
+	models->batcher = batcher;
+	models->batching = config;
 }
 
 /* ------------------------------------------------------------------- statuses */
@@ -191,156 +274,126 @@ static sp_status put_report(sp_version_statuses *out, const sp_served_model *ser
 	return SP_OK;
 }
 
-static sp_status put_all(sp_models *models, sp_version_statuses *out, const sp_servable *servable,
-			 sp_arena *arena, sp_error *err)
+/* Views of the arena, since the lock does not protect them afterwards. */
+static bool put_one(sp_version_statuses *out, int64_t version, sp_version_state state, int code,
+		    const char *why, sp_arena *arena)
 {
-	sp_version_status own = {.version = models->served.version, .state = SP_VERSION_LOADING};
+	sp_version_status status = {version, state, code, {"", 0}};
 
-	if (servable->served != NULL) {
-		own = (sp_version_status){servable->version, SP_VERSION_AVAILABLE, 0, {NULL, 0}};
-		if (sp_served_model_follows(servable->served))
-			SP_TRY(put_report(out, servable->served, arena, err));
+	if (code != 0) {
+		status.message = sp_bytes_of(why);
+		status.message.data = sp_arena_text(arena, status.message);
 	}
-	if (own.version >= 0)
-		sp_version_statuses_put(out, &own);
+	if (status.message.data == NULL)
+		return false;
+	sp_version_statuses_put(out, &status);
+	return true;
+}
+
+static bool put_units(sp_version_statuses *out, const sp_managed_model *model, sp_arena *arena)
+{
+	size_t kept = model->past_count < SP_PAST_VERSIONS ? model->past_count : SP_PAST_VERSIONS;
+	bool fits = true;
+
+	for (const sp_unit *unit = model->units; unit != NULL; unit = unit->next) {
+		bool failed = unit->state == SP_VERSION_END;
+
+		if (unit->version >= 0 && (!unit->follows || unit->state != SP_VERSION_AVAILABLE))
+			fits &= put_one(out, unit->version, unit->state,
+					failed ? sp_tensorflow_code(unit->error.status) : 0,
+					unit->error.text, arena);
+	}
+	for (size_t i = 0; i < kept; i++)
+		fits &= put_one(out, model->past[i].version, SP_VERSION_END, model->past[i].code,
+				model->past[i].why, arena);
+	return fits;
+}
+
+static sp_managed_model *find_managed(const sp_models *models, sp_bytes name)
+{
+	sp_managed_model *model = models->first;
+
+	while (model != NULL && !sp_bytes_equal_text(name, model->public.name))
+		model = model->next;
+	return model;
+}
+
+/* Holds the processor of the unit that follows a folder; NULL: none is open. */
+static sp_served_model *hold_following(const sp_managed_model *model)
+{
+	for (const sp_unit *unit = model->units; unit != NULL; unit = unit->next)
+		if (unit->follows && unit->state == SP_VERSION_AVAILABLE) {
+			atomic_fetch_add(&unit->served->users, 1);
+			return unit->served;
+		}
+	return NULL;
+}
+
+/* Adds what a processor reports; its live version is available, whatever the report calls it. */
+static sp_status put_following(sp_version_statuses *out, sp_served_model *served, sp_arena *arena,
+			       sp_error *err)
+{
+	serving_processor_handle *live = serving_processor_acquire(served->processor);
+	sp_version_status status = {.version = sp_served_model_version_of(served, live),
+				    .state = SP_VERSION_AVAILABLE};
+
+	serving_processor_release(live);
+	SP_TRY(put_report(out, served, arena, err));
+	sp_version_statuses_put(out, &status);
 	return SP_OK;
 }
 
-/* Leaves only the selected version; a label is one of the version that is held. */
-static sp_status narrow(const sp_model_selector *selector, sp_version_statuses *list,
-			const sp_servable *servable, sp_error *err)
+/* Leaves only that version; SP_ANY_VERSION: the newest that is available, or else the newest. */
+static bool narrow(sp_version_statuses *list, int64_t version)
 {
-	int64_t version = selector->label.size != 0 ? servable->version : selector->version;
-	const sp_version_status *one;
+	const sp_version_status *one = NULL;
 
-	if (list->count == 0)
-		return fail_no_status(selector, err);
-	if (selector->label.size == 0 && !selector->has_version)
-		return SP_OK;
-	one = sp_version_statuses_find(list, version);
+	for (size_t i = 0; i < list->count && one == NULL; i++)
+		if (version != SP_ANY_VERSION ? list->items[i].version == version
+					      : list->items[i].state == SP_VERSION_AVAILABLE)
+			one = &list->items[i];
+	if (one == NULL && version == SP_ANY_VERSION && list->count != 0)
+		one = &list->items[0];
 	if (one == NULL)
-		return fail_no_status(selector, err);
+		return false;
 	list->items[0] = *one;
 	list->count = 1;
+	return true;
+}
+
+static sp_status collect(sp_models *models, const sp_model_selector *selector,
+			 sp_version_statuses *out, int64_t *version, sp_served_model **served,
+			 sp_arena *arena, sp_error *err)
+{
+	const sp_managed_model *model = find_managed(models, selector->name);
+
+	if (model == NULL)
+		return SP_OK;
+	if (selector->label.size != 0 && !sp_models__find_label(model, selector->label, version))
+		return fail_label(selector->label, err);
+	if (!put_units(out, model, arena))
+		return sp_no_memory(err, "the versions");
+	*served = hold_following(model);
 	return SP_OK;
 }
 
 sp_status sp_models_statuses(sp_models *models, const sp_model_selector *selector,
 			     sp_version_statuses *out, sp_arena *arena, sp_error *err)
 {
-	sp_model_selector newest = {.name = selector->name, .label = selector->label};
-	sp_servable servable;
-	sp_status status = sp_models_acquire(models, &newest, &servable, err);
-
-	out->count = 0;
-	if (status == SP_NOT_FOUND)
-		return fail_no_status(selector, err);
-	if (status == SP_OK || status == SP_BUSY)
-		status = put_all(models, out, &servable, arena, err);
-	if (status == SP_OK)
-		status = narrow(selector, out, &servable, err);
-	sp_servable_release(&servable);
-	return status;
-}
-
-/* ------------------------------------------------------------------- creation */
-
-static bool add_label(sp_model_table *table, sp_table_entry *entry, const char *label, size_t size)
-{
-	char *copy = sp_arena_text(table->arena, (sp_bytes){label, size});
-
-	if (copy == NULL)
-		return false;
-	entry->labels[entry->label_count++] = (sp_version_label){{copy, size},
-								 (int64_t)SP_ANY_VERSION};
-	return true;
-}
-
-/* The labels of --version_labels, which are those of whatever version is live. */
-static bool add_labels(sp_model_table *table, sp_table_entry *entry, const char *list)
-{
-	entry->labels = sp_arena_array(table->arena, strlen(list) + 1, sizeof(entry->labels[0]));
-	if (entry->labels == NULL)
-		return false;
-	while (*list != '\0') {
-		size_t size = strcspn(list, ",");
-
-		if (size != 0 && !add_label(table, entry, list, size))
-			return false;
-		list += size + (list[size] == ',');
-	}
-	return true;
-}
-
-static bool fill_table(sp_models *models, sp_model_table *table, bool open)
-{
-	sp_table_entry *entry = &table->entries[0];
-
-	entry->model = models->model;
-	entry->loading = !open;
-	entry->served = sp_arena_array(table->arena, 1, sizeof(entry->served[0]));
-	if (entry->served == NULL || !add_labels(table, entry, models->flags->version_labels))
-		return false;
-	entry->served[0] = &models->served;
-	entry->served_count = open;
-	sp_model_table_finish(table);
-	return true;
-}
-
-static sp_status publish(sp_models *models, bool open, sp_error *err)
-{
-	sp_model_table *table = sp_model_table_create(1);
-
-	if (table == NULL || !fill_table(models, table, open)) {
-		sp_model_table_destroy(table);
-		return sp_no_memory(err, "the models");
-	}
-	sp_table_publish(models->readers, table);
-	return SP_OK;
-}
-
-static sp_status create(sp_models *models, int64_t session_num, sp_error *err)
-{
-	models->readers = sp_table_readers_create();
-	models->model = sp_alloc_zero(1, sizeof(*models->model));
-	if (models->readers == NULL || models->model == NULL)
-		return sp_no_memory(err, "the models");
-	models->model->name = models->flags->model_name;
-	models->model->number = 1;
-	SP_TRY(sp_served_model_find(&models->served, models->flags, session_num, err));
-	return publish(models, false, err);
-}
-
-sp_status sp_models_create(sp_models **out, const sp_flags *flags, int64_t session_num,
-			   sp_error *err)
-{
-	sp_models *models = sp_alloc_zero(1, sizeof(*models));
+	bool all = !selector->has_version && selector->label.size == 0;
+	int64_t version = selector->version;
+	sp_served_model *served = NULL;
 	sp_status status;
 
-	if (models == NULL)
-		return sp_no_memory(err, "the models");
-	models->flags = flags;
-	status = create(models, session_num, err);
-	if (status != SP_OK) {
-		sp_models_destroy(models);
-		return status;
+	out->count = 0;
+	pthread_mutex_lock(&models->lock);
+	status = collect(models, selector, out, &version, &served, arena, err);
+	pthread_mutex_unlock(&models->lock);
+	if (served != NULL) {
+		status = put_following(out, served, arena, err);
+		atomic_fetch_sub(&served->users, 1);
 	}
-	*out = models;
-	return SP_OK;
-}
-
-sp_status sp_models_load(sp_models *models, sp_error *err)
-{
-	SP_TRY(sp_served_model_open(&models->served, models->flags, err));
-	return publish(models, true, err);
-}
-
-void sp_models_destroy(sp_models *models)
-{
-	if (models == NULL)
-		return;
-	sp_table_readers_destroy(models->readers);
-	sp_served_model_close(&models->served);
-	sp_free(models->model);
-	sp_free(models);
+	if (status == SP_OK && (out->count == 0 || (!all && !narrow(out, version))))
+		status = fail_no_status(selector, err);
+	return status;
 }

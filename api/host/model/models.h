@@ -1,6 +1,7 @@
 #ifndef SP_API_HOST_MODEL_MODELS_H
 #define SP_API_HOST_MODEL_MODELS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,8 @@ typedef struct sp_models sp_models;
 typedef struct sp_model {
 	const char *name;
 	uint32_t number; /* from 1 on; never reused */
+	atomic_uint_least64_t
+		max_requests; /* queued and computed at a time; 0: no limit of its own */
 	sp_model_counters counters;
 } sp_model;
 
@@ -33,9 +36,23 @@ typedef struct sp_model_selector {
 	sp_bytes name;
 	bool has_version;
 	int64_t version;
-	sp_bytes label;  /* empty: none */
-	sp_bytes sticky; /* requests with equal bytes go to the same side of a traffic split */
+	sp_bytes label; /* empty: none */
+	/* The value of a header of the request, {NULL, 0} if it has none; NULL: there are none. */
+	sp_bytes (*header)(const void *context, const char *name);
+	const void *context;
 } sp_model_selector;
+
+struct sp_servable;
+struct sp_infer_request; /* infer/infer_call.h */
+struct sp_infer_result;
+
+/* Where requests go that a second version is to run as well (infer/shadow.h). */
+typedef struct sp_shadow_sink {
+	/* Takes a copy of a request that `servable` has run with this result. */
+	void (*offer)(void *context, const struct sp_servable *servable,
+		      const struct sp_infer_request *request, const struct sp_infer_result *result);
+	void *context;
+} sp_shadow_sink;
 
 /* A version that the caller holds until sp_servable_release(). */
 typedef struct sp_servable {
@@ -43,6 +60,10 @@ typedef struct sp_servable {
 	serving_processor_handle *handle;
 	int64_t version;
 	sp_served_model *served;
+	int64_t shadow_version; /* that the request is to be run by as well, later; -1: none */
+	double shadow_tolerance;
+	const sp_shadow_sink *shadow; /* for that; NULL: none */
+	struct sp_batcher *batcher;   /* by which requests run; NULL: they are not batched */
 } sp_servable;
 
 /*
@@ -62,6 +83,16 @@ SP_MUST_CHECK sp_status sp_models_acquire(sp_models *models, const sp_model_sele
 SP_MUST_CHECK sp_status sp_models_acquire_processor(sp_models *models, sp_bytes name,
 						    sp_servable *out, sp_error *err);
 
+/* Call it before sp_models_load(); the sink must outlive the registry. */
+void sp_models_set_shadow(sp_models *models, const sp_shadow_sink *shadow);
+
+/*
+ * Batches requests (infer/batcher.h), by `config` unless a model has parameters of its own; before
+ * sp_models_load().  Both must outlive the models.
+ */
+void sp_models_set_batcher(sp_models *models, struct sp_batcher *batcher,
+			   const sp_batching_config *config);
+
 /* All zero is fine. */
 void sp_servable_release(sp_servable *servable);
 
@@ -77,7 +108,10 @@ bool sp_models_are_ready(sp_models *models);
 /* What is told of a model. */
 typedef struct sp_model_summary {
 	sp_model *model;
-	bool ready; /* a version is available */
+	bool ready;              /* a version is available */
+	const int64_t *versions; /* [version_count] that do not change, newest first */
+	const uint64_t *runs;    /* [version_count] how often each was asked */
+	size_t version_count;
 } sp_model_summary;
 
 /* All configured models by name, in the arena. */
@@ -96,12 +130,43 @@ SP_MUST_CHECK sp_status sp_models_statuses(sp_models *models, const sp_model_sel
 
 /* ------------------------------------------------------------ life of the registry */
 
-/* Finds the models that the flags name, without loading any. */
+/*
+ * Takes over the models that the flags name; for one model it also looks whether there is one.
+ * Nothing is loaded yet.
+ */
 SP_MUST_CHECK sp_status sp_models_create(sp_models **out, const sp_flags *flags,
 					 int64_t session_num, sp_error *err);
 
-/* Loads them, which may take minutes. */
+/*
+ * Starts the threads and waits until each model has a version, or its first attempts have failed,
+ * or there is nothing to load yet.  A failure of the only model, given by flags, is an error; other
+ * models' failures are logged and told by sp_models_statuses().
+ */
 SP_MUST_CHECK sp_status sp_models_load(sp_models *models, sp_error *err);
+
+/*
+ * Replaces the whole configuration (model_config.h), as TensorFlow Serving does: models that are
+ * not listed are unloaded.  Returns once each listed model has a version or its loads have failed,
+ * and then sets the labels.
+ *
+ * Errors: SP_INVALID, and nothing has changed, for a malformed configuration; SP_INVALID for a
+ * label of a version that is not available, and no label has changed; SP_IO if a model did not
+ *         become available; SP_BUSY if the host ends meanwhile.
+ */
+SP_MUST_CHECK sp_status sp_models_reload(sp_models *models, sp_bytes text, sp_error *err);
+
+struct sp_model_configs; /* model_config.h */
+
+/* The same for a configuration that was made otherwise, which belongs to the registry afterwards.
+ */
+SP_MUST_CHECK sp_status sp_models_apply(sp_models *models, struct sp_model_configs *configs,
+					sp_error *err);
+
+/* Reads --model_config_file again, on a thread of the registry.  False without that flag. */
+bool sp_models_reload_file(sp_models *models);
+
+/* Whether a thread is loading a version, which cannot be interrupted. */
+bool sp_models_are_loading(const sp_models *models);
 
 /* No servable may be held.  NULL is fine. */
 void sp_models_destroy(sp_models *models);

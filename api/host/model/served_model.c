@@ -12,12 +12,11 @@
 #include "base/file.h"
 #include "base/utf8.h"
 
-enum { MAX_CONFIG_BYTES = 16 << 20 };
+enum { MAX_CONFIG_BYTES = 16 << 20, MAX_PATH = 4000 };
 
 /* ------------------------------------------------------------------ folders */
 
-/* The number that `name` consists of; -1 if it is not a number. */
-static int64_t version_of(const char *name)
+int64_t sp_version_of_name(const char *name)
 {
 	char *end;
 	long long value;
@@ -42,23 +41,25 @@ static bool is_saved_model(const char *folder)
 	return found;
 }
 
-/* Whether `base` contains a folder whose name is a number. */
-static sp_status holds_numbered(bool *out, const char *base, sp_error *err)
+/* The newest of the folders in `base` whose names are numbers; -1: there is none. */
+static sp_status find_newest(int64_t *out, const char *base, sp_error *err)
 {
 	DIR *folder = opendir(base);
 	const struct dirent *entry;
 
-	*out = false;
+	*out = -1;
 	if (folder == NULL)
 		return sp_error_set(err, errno == ENOENT ? SP_NOT_FOUND : SP_IO, "%s: %s", base,
 				    strerror(errno));
-	while (!*out && (entry = readdir(folder)) != NULL) {
+	while ((entry = readdir(folder)) != NULL) {
+		int64_t version = sp_version_of_name(entry->d_name);
 		char path[4096];
 
-		*out = version_of(entry->d_name) >= 0 &&
-		       snprintf(path, sizeof(path), "%s/%s", base, entry->d_name) <
-			       (int)sizeof(path) &&
-		       sp_file_is_directory(path);
+		if (version > *out &&
+		    snprintf(path, sizeof(path), "%s/%s", base, entry->d_name) <
+			    (int)sizeof(path) &&
+		    sp_file_is_directory(path))
+			*out = version;
 	}
 	closedir(folder);
 	return SP_OK;
@@ -79,28 +80,31 @@ static sp_status copy_path(char *out, size_t room, const char *path, sp_error *e
 	while (size > 1 && path[size - 1] == '/')
 		size--;
 	if (size >= room)
-		return sp_error_set(err, SP_INVALID, "--model_base_path is too long");
+		return sp_error_set(err, SP_INVALID, "the path of a model is too long");
 	memcpy(out, path, size);
 	out[size] = '\0';
 	return SP_OK;
 }
 
-/* The folder to serve: a SavedModel, or a folder of numbered ones. */
-static sp_status find_folder(sp_served_model *model, char *out, size_t room, const char *path,
-			     sp_error *err)
+sp_status sp_model_folder_find(sp_model_folder *out, const char *path, sp_error *err)
 {
-	SP_TRY(copy_path(out, room, path, err));
-	if (is_saved_model(out)) {
-		model->version = version_of(last_name(out));
-		if (model->version < 0)
-			model->version = 1;
+	char folder[MAX_PATH];
+
+	*out = (sp_model_folder){0};
+	SP_TRY(copy_path(folder, sizeof(folder), path, err));
+	if (is_saved_model(folder)) {
+		out->version = sp_version_of_name(last_name(folder));
+		if (out->version < 0)
+			out->version = 1;
 		return SP_OK;
 	}
-	SP_TRY(holds_numbered(&model->numbered, out, err));
-	if (!model->numbered)
-		return sp_error_set(err, SP_NOT_FOUND,
-				    "%s: neither a SavedModel nor a folder of numbered ones", out);
-	return SP_OK;
+	out->follows = true;
+	SP_TRY(find_newest(&out->version, folder, err));
+	return out->version >= 0
+		       ? SP_OK
+		       : sp_error_set(err, SP_NOT_FOUND,
+				      "%s: neither a SavedModel nor a folder of numbered ones",
+				      folder);
 }
 
 /* ------------------------------------------------------------ configuration */
@@ -113,15 +117,17 @@ static void write_text(sp_buffer *out, const char *key, const char *value)
 	sp_buffer_append_char(out, ',');
 }
 
-static sp_status write_config(sp_served_model *model, const char *folder, const sp_flags *flags,
-			      int64_t session_num, sp_error *err)
+/* The configuration for a path. */
+static sp_status write_config(sp_served_model *model, const sp_served_source *source, sp_error *err)
 {
-	const char *signature = flags->signature_name;
+	const char *signature = source->signature_name;
+	char folder[MAX_PATH];
 	sp_buffer out;
 	size_t size;
 
+	SP_TRY(copy_path(folder, sizeof(folder), source->path, err));
 	if (!sp_utf8_valid(sp_bytes_of(folder)))
-		return sp_error_set(err, SP_INVALID, "--model_base_path must be UTF-8");
+		return sp_error_set(err, SP_INVALID, "the path of a model must be UTF-8");
 	sp_buffer_init(&out, MAX_CONFIG_BYTES);
 	sp_buffer_append_char(&out, '{');
 	write_text(&out, "savedmodel_dir", folder);
@@ -129,16 +135,16 @@ static sp_status write_config(sp_served_model *model, const char *folder, const 
 	write_text(&out, "feature_store_type", "memory");
 	write_text(&out, "serialize_protocol", "protobuf");
 	write_text(&out, "model_store_type", "local");
-	if (flags->saved_model_tags != NULL)
-		write_text(&out, "saved_model_tags", flags->saved_model_tags);
+	if (source->saved_model_tags != NULL)
+		write_text(&out, "saved_model_tags", source->saved_model_tags);
 	/* TensorFlow Serving also serves a model without serving_default. */
 	if (signature == NULL)
 		sp_buffer_append_text(&out, "\"signature_fallback\":true,");
 	sp_buffer_append_text(&out, "\"session_num\":");
-	sp_json_write_i64(&out, session_num);
+	sp_json_write_i64(&out, source->session_num);
 	/* The HTTP server answers 504 after this time. */
 	sp_buffer_append_text(&out, ",\"request_timeout_ms\":");
-	sp_json_write_i64(&out, flags->rest_api_timeout_in_ms);
+	sp_json_write_i64(&out, source->timeout_ms);
 	sp_buffer_append_char(&out, '}');
 	model->config = sp_buffer_take(&out, &size);
 	sp_buffer_fini(&out);
@@ -146,18 +152,8 @@ static sp_status write_config(sp_served_model *model, const char *folder, const 
 				     : sp_error_set(err, SP_NO_MEMORY, "no memory for the model");
 }
 
-static sp_status read_config(sp_served_model *model, const char *path, sp_error *err)
-{
-	size_t size;
-
-	SP_TRY(sp_file_read(&model->config, &size, path, MAX_CONFIG_BYTES, err));
-	if (memchr(model->config, '\0', size) != NULL)
-		return sp_error_set(err, SP_INVALID, "%s: not a text", path);
-	return SP_OK;
-}
-
-/* Flags that override members of the configuration, as JSON; NULL when out of memory. */
-static char *write_overrides(const sp_flags *flags)
+/* What overrides members of the configuration, as JSON; NULL when out of memory. */
+static char *write_overrides(const sp_served_source *source)
 {
 	sp_buffer out;
 	size_t size;
@@ -165,12 +161,12 @@ static char *write_overrides(const sp_flags *flags)
 
 	sp_buffer_init(&out, MAX_CONFIG_BYTES);
 	sp_buffer_append_char(&out, '{');
-	if (flags->log_format != NULL)
-		write_text(&out, "log_format", flags->log_format);
-	if (flags->log_level != NULL)
-		write_text(&out, "log_level", flags->log_level);
+	if (source->log_format != NULL)
+		write_text(&out, "log_format", source->log_format);
+	if (source->log_level != NULL)
+		write_text(&out, "log_level", source->log_level);
 	sp_buffer_append_text(&out, "\"model_name\":");
-	sp_json_write_string(&out, sp_bytes_of(flags->model_name));
+	sp_json_write_string(&out, sp_bytes_of(source->model_name));
 	sp_buffer_append_char(&out, '}');
 	text = sp_buffer_take(&out, &size);
 	sp_buffer_fini(&out);
@@ -195,7 +191,6 @@ static sp_status override(sp_served_model *model, const char *overrides, sp_erro
 
 	if (config == NULL)
 		return take_error(error, err);
-	serving_processor_configure_log(config);
 	sp_free(model->config);
 	model->config = sp_alloc_text(config);
 	if (model->config == NULL)
@@ -204,28 +199,61 @@ static sp_status override(sp_served_model *model, const char *overrides, sp_erro
 	return status;
 }
 
-sp_status sp_served_model_find(sp_served_model *out, const sp_flags *flags, int64_t session_num,
-			       sp_error *err)
+static sp_status configure(sp_served_model *model, const sp_served_source *source, sp_error *err)
 {
-	char *overrides = write_overrides(flags), folder[4000];
-	sp_status status;
+	char *overrides = write_overrides(source);
+	sp_status status = SP_OK;
 
-	memset(out, 0, sizeof(*out));
-	out->version = -1;
-	out->signature_name = flags->signature_name;
 	if (overrides == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
-	serving_processor_configure_log(overrides);
-	if (flags->processor_config != NULL)
-		status = read_config(out, flags->processor_config, err);
-	else
-		status = find_folder(out, folder, sizeof(folder), flags->model_base_path, err);
-	if (status == SP_OK && flags->processor_config == NULL)
-		status = write_config(out, folder, flags, session_num, err);
+		return sp_no_memory(err, "the configuration");
+	if (source->processor_config == NULL)
+		status = write_config(model, source, err);
+	else if ((model->config = sp_alloc_text(source->processor_config)) == NULL)
+		status = sp_no_memory(err, "the configuration");
 	if (status == SP_OK)
-		status = override(out, overrides, err);
+		status = override(model, overrides, err);
 	sp_free(overrides);
 	return status;
+}
+
+void sp_served_model_configure_log(const sp_served_source *source)
+{
+	sp_served_model model = {0};
+	char *overrides = write_overrides(source);
+	sp_error ignored; /* the load will say it */
+
+	if (overrides != NULL)
+		serving_processor_configure_log(overrides);
+	if (source->processor_config != NULL && configure(&model, source, &ignored) == SP_OK)
+		serving_processor_configure_log(model.config);
+	sp_free(model.config);
+	sp_free(overrides);
+}
+
+sp_status sp_served_model_create(sp_served_model **out, const sp_served_source *source,
+				 int64_t version, sp_error *err)
+{
+	sp_served_model *model = sp_alloc_zero(1, sizeof(*model));
+	sp_status status;
+
+	if (model == NULL)
+		return sp_no_memory(err, "the model");
+	atomic_init(&model->users, 0);
+	model->version = version;
+	if (source->batching != NULL)
+		model->batching = *source->batching;
+	status = configure(model, source, err);
+	if (status == SP_OK && source->signature_name != NULL) {
+		model->signature_name = sp_alloc_text(source->signature_name);
+		if (model->signature_name == NULL)
+			status = sp_no_memory(err, "the model");
+	}
+	if (status != SP_OK) {
+		sp_served_model_destroy(model);
+		return status;
+	}
+	*out = model;
+	return SP_OK;
 }
 
 /* --------------------------------------------------------------------- open */
@@ -241,26 +269,29 @@ static sp_status check_signature(const sp_served_model *model, const char *name,
 		     : sp_error_set(err, SP_NOT_FOUND, "the model has no signature \"%s\"", name);
 }
 
-sp_status sp_served_model_open(sp_served_model *model, const sp_flags *flags, sp_error *err)
+sp_status sp_served_model_open(sp_served_model *model, sp_error *err)
 {
 	serving_processor_error *error = NULL;
 
 	model->processor = serving_processor_create(model->config, &error);
 	if (model->processor == NULL)
 		return take_error(error, err);
-	return check_signature(model, flags->signature_name, err);
+	return check_signature(model, model->signature_name, err);
 }
 
-void sp_served_model_close(sp_served_model *model)
+void sp_served_model_destroy(sp_served_model *model)
 {
+	if (model == NULL)
+		return;
 	serving_processor_destroy(model->processor);
 	sp_free(model->config);
-	memset(model, 0, sizeof(*model));
+	sp_free(model->signature_name);
+	sp_free(model);
 }
 
 bool sp_served_model_follows(const sp_served_model *model)
 {
-	return model->version < 0 || model->numbered;
+	return model->version < 0;
 }
 
 int64_t sp_served_model_version_of(const sp_served_model *model,

@@ -6,49 +6,76 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/host/flags.h"
+#include "api/host/model/server_configs.h"
 #include "api/serving_processor.h"
 #include "base/status.h"
 
 /*
- * The served model.  It is found on disk first and then opened by the library.
+ * A processor of the library: one version of a model, or the newest of a folder that the library
+ * follows.
  *
  * Threads: once open it does not change, but for `users`.
  */
+
+/* What there is to be served at a path. */
+typedef struct sp_model_folder {
+	bool follows;    /* a folder of numbered ones; else a SavedModel itself */
+	int64_t version; /* the newest number in it; its own number, 1 if it is not named by one */
+} sp_model_folder;
+
+/* The number that a name consists of; -1 if it is not a number. */
+int64_t sp_version_of_name(const char *name);
+
+/* Errors: SP_NOT_FOUND if there is no model; SP_IO, SP_INVALID; each names the path. */
+SP_MUST_CHECK sp_status sp_model_folder_find(sp_model_folder *out, const char *path, sp_error *err);
+
+/* What a processor is made from.  NULL: not given. */
+typedef struct sp_served_source {
+	const char *model_name;
+	const char *path;             /* NULL: processor_config says where */
+	const char *processor_config; /* JSON */
+	const char *signature_name;
+	const char *saved_model_tags;
+	const char *log_format, *log_level; /* instead of what the configuration says */
+	int64_t session_num, timeout_ms;    /* for a path */
+	const sp_batching_config *batching;
+} sp_served_source;
+
 typedef struct sp_served_model {
-	char *config;               /* JSON for serving_processor_create() */
-	const char *signature_name; /* for requests that name none; NULL: the configured one */
-	int64_t version;            /* number of its folder; -1: given by the library */
-	bool numbered;              /* numbered folders; the library follows newer ones */
+	char *config;         /* JSON for serving_processor_create() */
+	char *signature_name; /* for requests that name none; NULL: the configured one */
+	int64_t version;      /* of a SavedModel; -1: given by the library, and may change */
 	void *processor;
-	atomic_size_t users; /* who holds a handle of the processor */
+	sp_batching_config batching; /* not enabled unless the source has some */
+	atomic_size_t users;         /* who holds a handle of the processor */
+	atomic_uint_least64_t runs;  /* requests that it computed, for whoever counts them */
 } sp_served_model;
 
+/* Sets level and format of log lines. */
+void sp_served_model_configure_log(const sp_served_source *source);
+
 /*
- * Finds the model that the flags name and makes its configuration; does not load anything.  Sets
- * level and format of log lines from flags and configuration.
+ * Makes the configuration; does not read any file.
  *
- * session_num  for a model given by --model_base_path
+ * version  -1: of a folder that the library follows, or by a configuration
  *
- * Errors: SP_NOT_FOUND, SP_IO, SP_INVALID; each names the path.
+ * Errors: SP_INVALID, SP_NO_MEMORY.
  */
-SP_MUST_CHECK sp_status sp_served_model_find(sp_served_model *out, const sp_flags *flags,
-					     int64_t session_num, sp_error *err);
+SP_MUST_CHECK sp_status sp_served_model_create(sp_served_model **out,
+					       const sp_served_source *source, int64_t version,
+					       sp_error *err);
 
-/* Opens the model that was found; may take minutes. */
-SP_MUST_CHECK sp_status sp_served_model_open(sp_served_model *model, const sp_flags *flags,
-					     sp_error *err);
+/* Opens it; may take minutes. */
+SP_MUST_CHECK sp_status sp_served_model_open(sp_served_model *model, sp_error *err);
 
-/* All zero is fine. */
-void sp_served_model_close(sp_served_model *model);
+/* NULL is fine. */
+void sp_served_model_destroy(sp_served_model *model);
 
-/* Whether the version may change while the model is open, because the library follows a folder. */
+/* Whether the version may change while the model is open. */
 bool sp_served_model_follows(const sp_served_model *model);
 
-/*
- * The version for URLs and answers: the number of the model's folder (1 if its name is not a
- * number), or the step of the full checkpoint of `version`.
- */
+/* The version for URLs and answers: its own number, or the step of the full checkpoint of
+ * `version`. */
 int64_t sp_served_model_version_of(const sp_served_model *model,
 				   const serving_processor_handle *version);
 

@@ -22,7 +22,7 @@ static size_t index_of(sp_version_state state)
 	return 0;
 }
 
-const char *sp_version_state_name(sp_version_state state)
+const char *sp_version_state_word(sp_version_state state)
 {
 	return states[index_of(state)].name;
 }

@@ -26,7 +26,7 @@ typedef enum sp_version_state {
 } sp_version_state;
 
 /* "AVAILABLE" ... */
-const char *sp_version_state_name(sp_version_state state);
+const char *sp_version_state_word(sp_version_state state);
 
 /* TensorFlow's (and gRPC's) code for a status of ours, and its name, "NOT_FOUND" ... */
 int sp_tensorflow_code(sp_status status);

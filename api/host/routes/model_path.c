@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/hex.h"
+#include "base/percent.h"
 
 static bool take_word(sp_bytes *rest, const char *word)
 {
@@ -15,28 +15,6 @@ static bool take_word(sp_bytes *rest, const char *word)
 	return true;
 }
 
-/* Decodes percent escapes; a malformed escape is copied as it is. */
-static bool decode(char *out, size_t room, sp_bytes text)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < text.size; i++) {
-		char c = text.data[i];
-
-		if (c == '%' && i + 2 < text.size && sp_hex_value(text.data[i + 1]) >= 0 &&
-		    sp_hex_value(text.data[i + 2]) >= 0) {
-			c = (char)(sp_hex_value(text.data[i + 1]) * 16 +
-				   sp_hex_value(text.data[i + 2]));
-			i += 2;
-		}
-		if (n + 1 == room)
-			return false;
-		out[n++] = c == '\0' ? '?' : c;
-	}
-	out[n] = '\0';
-	return true;
-}
-
 /* Everything up to the next "/" or ":". */
 static bool take_name(sp_bytes *rest, char *out, size_t room)
 {
@@ -44,7 +22,7 @@ static bool take_name(sp_bytes *rest, char *out, size_t room)
 
 	while (n < rest->size && rest->data[n] != '/' && rest->data[n] != ':')
 		n++;
-	if (n == 0 || !decode(out, room, (sp_bytes){rest->data, n}))
+	if (n == 0 || !sp_percent_decode(out, room, (sp_bytes){rest->data, n}))
 		return false;
 	*rest = (sp_bytes){rest->data + n, rest->size - n};
 	return true;

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/host/routes/route_eas.h"
 #include "api/host/routes/route_errors.h"
 #include "api/host/routes/route_v2.h"
 #include "api/host/routes/routes.h"
@@ -55,11 +56,13 @@ static bool is_below(sp_bytes path, const char *root, sp_bytes *rest)
 void sp_route(sp_serving *serving, sp_http_request *request)
 {
 	const sp_http_head *head = sp_http_request_head(request);
-	const char *metrics_path = serving->flags->metrics_path;
+	const char *metrics_path = serving->metrics_path;
 	sp_bytes path = head->path, rest;
 
 	if (*metrics_path != '\0' && sp_bytes_equal_text(path, metrics_path))
 		sp_route_metrics(serving, request);
+	else if (sp_bytes_starts_with(path, SP_ROUTE_EAS))
+		sp_route_eas(serving, request);
 	else if (sp_v2_path_is(path))
 		sp_route_v2(serving, request);
 	else if (sp_bytes_starts_with(path, "/healthz/"))

@@ -40,6 +40,17 @@ sp_model_selector sp_route__selector(const sp_model_path *path)
 	};
 }
 
+static sp_bytes read_header(const void *context, const char *name)
+{
+	return sp_http_head_get(sp_http_request_head(context), name);
+}
+
+void sp_route__use_headers(sp_model_selector *selector, const sp_http_request *request)
+{
+	selector->header = read_header;
+	selector->context = request;
+}
+
 int sp_route__selection_status(sp_status status)
 {
 	return status == SP_NOT_FOUND ? 404 : sp_route__http_status(status);
@@ -69,6 +80,7 @@ int sp_route__hold_model(sp_serving *serving, const sp_http_request *request, sp
 	if (status != SP_OK)
 		return 400;
 	selector = sp_route__selector(&path);
+	sp_route__use_headers(&selector, request);
 	return sp_route__selection_status(sp_models_acquire(serving->models, &selector, out, err));
 }
 
@@ -88,12 +100,25 @@ sp_status sp_route__no_signature(sp_bytes name, sp_error *err)
 			    name.size < 200 ? (int)name.size : 200, name.data);
 }
 
+/* Whether the model has as many requests as it may have at a time. */
+static bool is_full(const sp_model *model)
+{
+	uint64_t most = atomic_load(&model->max_requests);
+	uint64_t ended = sp_counter_get(&model->counters.ended);
+
+	return most != 0 && sp_counter_get(&model->counters.begun) - ended >= most;
+}
+
 void sp_route__enqueue(sp_serving *serving, sp_http_request *request, sp_job *job)
 {
 	sp_queued item = {.request = request, .job = job};
 	sp_model *model;
 
 	sp_serving_read_tag(serving, sp_http_request_tag(request), &model);
+	if (model != NULL && is_full(model)) {
+		sp_http_request_fail(request, 503, "too many requests of this model are waiting");
+		return;
+	}
 	if (model != NULL) {
 		item.ended = &model->counters.ended;
 		sp_counter_add(&model->counters.begun, 1);

@@ -20,6 +20,9 @@ void sp_route__fail(sp_http_request *request, int status, const sp_error *err);
 /* What the path selects; views of `path`. */
 sp_model_selector sp_route__selector(const sp_model_path *path);
 
+/* Lets the headers of the request decide about its share of a traffic split. */
+void sp_route__use_headers(sp_model_selector *selector, const sp_http_request *request);
+
 /* The HTTP status for a failure of sp_models_acquire(). */
 int sp_route__selection_status(sp_status status);
 

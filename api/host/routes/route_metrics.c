@@ -3,16 +3,15 @@
 #include "api/host/routes/route_errors.h"
 #include "api/host/routes/routes.h"
 
-enum { MAX_BYTES = 256 << 20, FIRST_ARENA = 64 << 10 };
+enum { MAX_BYTES = 256 << 20 };
 
-static void write_host(sp_buffer *out, const sp_serving *serving, const sp_servable *servable)
+static void write_host(sp_buffer *out, const sp_serving *serving, const sp_model_state *models,
+		       size_t count)
 {
 	sp_http_server_load load;
 
 	sp_http_server_get_load(serving->server, &load);
 	sp_metrics_write_host(out, &(sp_host_state){
-					   .model_name = servable->model->name,
-					   .ready = servable->served != NULL,
 					   .worker_count = serving->worker_count,
 					   .connections = load.open,
 					   .connections_dropped = load.dropped,
@@ -20,45 +19,82 @@ static void write_host(sp_buffer *out, const sp_serving *serving, const sp_serva
 					   .memory = &serving->memory,
 					   .started = serving->started,
 					   .counters = &serving->counters,
-					   .model = &servable->model->counters,
+					   .models = models,
+					   .model_count = count,
 				   });
 }
 
-static sp_status write_model(sp_buffer *out, const sp_servable *servable, sp_error *err)
+/* NULL, which is not told, for a model without versions. */
+static const sp_version_statuses *read_statuses(const sp_serving *serving, const char *name,
+						sp_arena *arena)
 {
-	char *json = serving_processor_versions(servable->served->processor);
-	sp_arena *arena = sp_arena_create(FIRST_ARENA);
-	sp_versions_report report;
-	sp_status status;
+	const sp_model_selector selector = {.name = sp_bytes_of(name)};
+	sp_version_statuses *list = sp_arena_zeros(arena, 1, sizeof(*list));
 
-	if (json == NULL || arena == NULL)
-		status = sp_error_set(err, SP_NO_MEMORY, "no memory for the metrics");
-	else
-		status = sp_versions_report_read(&report, json, arena, err);
-	if (status == SP_OK)
-		sp_metrics_write_model(out, servable->model->name, &report);
-	sp_arena_destroy(arena);
+	if (list == NULL ||
+	    sp_models_statuses(serving->models, &selector, list, arena, NULL) != SP_OK)
+		return NULL;
+	return list;
+}
+
+/* What the library reports of the newest version; no report where none is open. */
+static sp_status read_report(const sp_serving *serving, sp_model_state *model, sp_arena *arena,
+			     sp_error *err)
+{
+	sp_versions_report *report = sp_arena_zeros(arena, 1, sizeof(*report));
+	char *json, *copy = NULL;
+	sp_servable servable;
+
+	if (sp_models_acquire_processor(serving->models, sp_bytes_of(model->name), &servable,
+					err) != SP_OK)
+		return SP_OK;
+	json = serving_processor_versions(servable.served->processor);
+	sp_servable_release(&servable);
+	if (json != NULL)
+		copy = sp_arena_text(arena, sp_bytes_of(json));
 	serving_processor_free(json);
-	return status;
+	if (report == NULL || copy == NULL)
+		return sp_no_memory(err, "the metrics");
+	model->report = report;
+	return sp_versions_report_read(report, copy, arena, err);
+}
+
+static sp_status write_all(sp_buffer *out, const sp_serving *serving, sp_arena *arena,
+			   sp_error *err)
+{
+	const sp_model_summary *list;
+	sp_model_state *models;
+	size_t count;
+
+	SP_TRY(sp_models_list(serving->models, &list, &count, arena, err));
+	models = sp_arena_zeros(arena, count, sizeof(*models));
+	if (models == NULL)
+		return sp_no_memory(err, "the metrics");
+	for (size_t i = 0; i < count; i++) {
+		models[i] = (sp_model_state){
+			.name = list[i].model->name,
+			.ready = list[i].ready,
+			.counters = &list[i].model->counters,
+			.thread_pool_name = serving->thread_pool_name,
+			.versions = list[i].versions,
+			.runs = list[i].runs,
+			.statuses = read_statuses(serving, list[i].model->name, arena),
+			.version_count = list[i].version_count};
+		SP_TRY(read_report(serving, &models[i], arena, err));
+	}
+	write_host(out, serving, models, count);
+	sp_metrics_write_models(out, models, count);
+	return SP_OK;
 }
 
 static void write_page(sp_serving *serving, sp_worker *worker, sp_http_request *request)
 {
-	sp_servable servable;
 	sp_buffer body;
 	sp_error err;
 	sp_status status;
 
-	(void)worker;
 	sp_buffer_init(&body, MAX_BYTES);
-	status = sp_models_acquire_processor(
-		serving->models, sp_bytes_of(serving->flags->model_name), &servable, &err);
-	write_host(&body, serving, &servable);
-	if (status == SP_OK)
-		status = write_model(&body, &servable, &err);
-	else if (status == SP_BUSY)
-		status = SP_OK;
-	sp_servable_release(&servable);
+	status = write_all(&body, serving, worker->arena, &err);
 	if (status != SP_OK)
 		sp_route__fail(request, sp_route__http_status(status), &err);
 	else

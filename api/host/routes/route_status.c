@@ -9,7 +9,7 @@ static void write_status(sp_buffer *body, const sp_version_status *s)
 	sp_buffer_append_text(body, "{\"version\":\"");
 	sp_json_write_i64(body, s->version);
 	sp_buffer_printf(body, "\",\"state\":\"%s\",\"status\":{\"error_code\":\"%s\",",
-			 sp_version_state_name(s->state), sp_tensorflow_code_name(s->code));
+			 sp_version_state_word(s->state), sp_tensorflow_code_name(s->code));
 	sp_buffer_append_text(body, "\"error_message\":");
 	sp_json_write_string(body, s->message);
 	sp_buffer_append_text(body, "}}");

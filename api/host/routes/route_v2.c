@@ -38,8 +38,7 @@ sp_model_selector sp_route__v2_selector(const sp_v2_path *path)
 	return (sp_model_selector){.name = sp_bytes_of(path->name),
 				   .has_version = path->has_version,
 				   .version = path->version,
-				   .label = {"", 0},
-				   .sticky = {"", 0}};
+				   .label = {"", 0}};
 }
 
 /* Tags the request for the counters. */

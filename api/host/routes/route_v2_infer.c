@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "api/host/infer/infer_run.h"
-#include "api/host/messages/infer_message.h"
+#include "api/host/messages/message_answer.h"
 #include "api/host/routes/route_body.h"
 #include "api/host/routes/route_errors.h"
 #include "api/host/routes/route_v2.h"
@@ -36,7 +36,7 @@ static bool read_json_size(int64_t *out, const sp_http_request *request)
 }
 
 static sp_status run(const sp_servable *servable, const sp_message_inputs *inputs,
-		     sp_infer_limits limits, int64_t timeout_us, serving_processor_result **result,
+		     sp_infer_limits limits, int64_t timeout_us, sp_infer_result *result,
 		     sp_error *err)
 {
 	sp_infer_request request = {inputs->signature, inputs->tensors,
@@ -57,7 +57,7 @@ static sp_status answer_json(const sp_servable *servable, sp_worker *worker,
 {
 	sp_message_memory memory = {worker->arena, worker->input_order};
 	sp_host_signatures set = sp_route__signatures(servable);
-	serving_processor_result *result;
+	sp_infer_result result;
 	sp_v2_parsed parsed;
 	sp_status status;
 	int64_t header;
@@ -68,9 +68,9 @@ static sp_status answer_json(const sp_servable *servable, sp_worker *worker,
 	SP_TRY(sp_v2_request_parse(&parsed, worker->v2, &set, body, header, &memory, err));
 	SP_TRY(run(servable, &parsed.inputs, sp_route__limits(request), parsed.timeout_us, &result,
 		   err));
-	status = sp_v2_response_write(out, json_size, result, &parsed, servable->model->name,
-				      servable->version, err);
-	serving_processor_result_free(result);
+	status = sp_v2_response_write(out, json_size, result.tensors, result.count, &parsed,
+				      servable->model->name, servable->version, err);
+	sp_infer_result_fini(&result);
 	return status;
 }
 
@@ -80,23 +80,14 @@ static sp_status answer_message(const sp_servable *servable, sp_worker *worker,
 {
 	sp_message_memory memory = {worker->arena, worker->input_order};
 	sp_host_signatures set = sp_route__signatures(servable);
-	serving_processor_result *result;
-	sp_message_inputs inputs;
+	const sp_message_run run_of = {servable, set.fallback, sp_route__limits(request), &memory};
 	sp_infer_head head;
-	char version[24];
-	sp_status status;
 
 	if (set.fallback == NULL)
 		return sp_route__no_signature((sp_bytes){"", 0}, err);
 	SP_TRY(sp_infer_message_head(&head, body, err));
-	SP_TRY(sp_infer_message_decode(&inputs, set.fallback, body, &memory, err));
-	SP_TRY(run(servable, &inputs, sp_route__limits(request), 0, &result, err));
-	snprintf(version, sizeof(version), "%" PRId64, servable->version);
 	head.model_name = sp_bytes_of(servable->model->name);
-	head.model_version = sp_bytes_of(version);
-	status = sp_infer_message_encode(out, result, &head, err);
-	serving_processor_result_free(result);
-	return status;
+	return sp_message_answer_infer(out, &run_of, body, &head, err);
 }
 
 static int hold(sp_serving *serving, const sp_http_request *request, sp_servable *out,
@@ -107,6 +98,7 @@ static int hold(sp_serving *serving, const sp_http_request *request, sp_servable
 
 	sp_v2_path_parse(&path, sp_http_request_head(request)->path);
 	selector = sp_route__v2_selector(&path);
+	sp_route__use_headers(&selector, request);
 	return sp_route__selection_status(sp_models_acquire(serving->models, &selector, out, err));
 }
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/hex.h"
+#include "base/percent.h"
 
 static bool take(sp_bytes *rest, const char *word)
 {
@@ -15,24 +15,13 @@ static bool take(sp_bytes *rest, const char *word)
 /* Decodes everything up to the next slash; false if it is empty or too long. */
 static bool take_name(sp_bytes *rest, char *out, size_t room)
 {
-	size_t n = 0, i = 0;
+	const char *slash = memchr(rest->data, '/', rest->size);
+	size_t size = slash != NULL ? (size_t)(slash - rest->data) : rest->size;
 
-	for (; i < rest->size && rest->data[i] != '/'; i++) {
-		char c = rest->data[i];
-
-		if (n + 1 == room)
-			return false;
-		if (c == '%' && i + 2 < rest->size && sp_hex_value(rest->data[i + 1]) >= 0 &&
-		    sp_hex_value(rest->data[i + 2]) >= 0) {
-			c = (char)(sp_hex_value(rest->data[i + 1]) * 16 +
-				   sp_hex_value(rest->data[i + 2]));
-			i += 2;
-		}
-		out[n++] = c == '\0' ? '?' : c;
-	}
-	out[n] = '\0';
-	*rest = (sp_bytes){rest->data + i, rest->size - i};
-	return n != 0;
+	if (size == 0 || !sp_percent_decode(out, room, (sp_bytes){rest->data, size}))
+		return false;
+	*rest = (sp_bytes){rest->data + size, rest->size - size};
+	return true;
 }
 
 static bool take_version(sp_bytes *rest, int64_t *out)

@@ -23,7 +23,7 @@ static sp_status run_fake(const sp_call *call)
 	sp_shape scalar = sp_shape_scalar();
 
 	if (state->dtype == SP_VARIANT)
-		return sp_list_create(call, 0, &nothing, 0, 0);
+		return sp_list_new(call, call->out[0], &nothing, 0, 0);
 	return sp_list__zeros(call, 0, state->dtype, &scalar);
 }
 

@@ -87,13 +87,10 @@ static sp_status run_deserialize(const sp_call *call)
 
 static sp_status run_is_initialized(const sp_call *call)
 {
-	sp_shape shape = sp_shape_scalar();
 	sp_resource *resource;
 
 	SP_TRY(find(call, &resource));
-	SP_TRY(sp_call_output(call, 0, SP_BOOL, &shape));
-	*sp_tensor_bool(call->out[0]) = resource->trees != NULL;
-	return SP_OK;
+	return sp_resource_handle__answer(call, resource->trees != NULL);
 }
 
 /* -------------------------------------------------------------- predicting */

@@ -254,13 +254,15 @@ sp_status sp_list__check_indices(const sp_call *call, const sp_tensor *t, const 
 sp_status sp_list__scatter(const sp_call *call, const sp_tensor *t, const sp_tensor *indices,
 			   sp_list *list)
 {
+	size_t rows = (size_t)t->shape.dims[0];
 	sp_list_cut cut;
 
-	SP_TRY(sp_list__cut_begin(call, t, indices->count, &cut));
-	for (size_t k = 0; k < indices->count; k++) {
+	SP_TRY(sp_list__cut_begin(call, t, rows, &cut));
+	for (size_t k = 0; k < rows; k++) {
 		sp_tensor piece = sp_list__cut_take(&cut, k, 1, true);
 
-		sp_list_set(call, list, (size_t)sp_tensor_i32(indices)[k], &piece);
+		sp_list_set(call, list, indices != NULL ? (size_t)sp_tensor_i32(indices)[k] : k,
+			    &piece);
 	}
 	sp_list__cut_end(call, &cut);
 	return SP_OK;
@@ -293,12 +295,6 @@ sp_status sp_list_new(const sp_call *call, sp_tensor *out, const sp_list *like, 
 	return SP_OK;
 }
 
-sp_status sp_list_create(const sp_call *call, size_t i, const sp_list *like, size_t count,
-			 size_t capacity)
-{
-	return sp_list_new(call, call->out[i], like, count, capacity);
-}
-
 sp_status sp_list_modify(const sp_call *call, size_t i, size_t from, size_t count, sp_list **out)
 {
 	const sp_tensor *in = call->in[from];
@@ -315,7 +311,7 @@ sp_status sp_list_modify(const sp_call *call, size_t i, size_t from, size_t coun
 		sp_call_forward(call, i, from, &in->shape);
 		own = sp_tensor_list(call->out[i]);
 	} else {
-		SP_TRY(sp_list_create(call, i, list, list->count, capacity));
+		SP_TRY(sp_list_new(call, call->out[i], list, list->count, capacity));
 		own = sp_tensor_list(call->out[i]);
 		for (size_t k = 0; k < list->count; k++) {
 			own->items[k] = list->items[k];

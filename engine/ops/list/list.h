@@ -93,7 +93,7 @@ void sp_list__cut_end(const sp_call *call, sp_list_cut *cut);
 SP_MUST_CHECK sp_status sp_list__check_indices(const sp_call *call, const sp_tensor *from,
 					       const sp_tensor *indices, size_t *count);
 
-/* Sets element indices[i] of the list to row i; the indices were checked. */
+/* Sets element indices[i] of the list to row i, or i for NULL; the indices were checked. */
 SP_MUST_CHECK sp_status sp_list__scatter(const sp_call *call, const sp_tensor *from,
 					 const sp_tensor *indices, sp_list *list);
 
@@ -103,11 +103,7 @@ SP_MUST_CHECK sp_status sp_list__check_rows(const sp_call *call, const sp_tensor
 
 /* ------------------------------------------------------------- making lists */
 
-/* Output i becomes a new list with the attributes of `like` and `count` unset elements. */
-SP_MUST_CHECK sp_status sp_list_create(const sp_call *call, size_t i, const sp_list *like,
-				       size_t count, size_t capacity);
-
-/* The same for a tensor of the caller. */
+/* *out becomes a new list with the attributes of `like` and `count` unset elements. */
 SP_MUST_CHECK sp_status sp_list_new(const sp_call *call, sp_tensor *out, const sp_list *like,
 				    size_t count, size_t capacity);
 

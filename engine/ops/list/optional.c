@@ -16,7 +16,7 @@ static const sp_list nothing = {
 
 static sp_status run_from(const sp_call *call)
 {
-	SP_TRY(sp_list_create(call, 0, &nothing, call->in_count, call->in_count));
+	SP_TRY(sp_list_new(call, call->out[0], &nothing, call->in_count, call->in_count));
 	for (size_t i = 0; i < call->in_count; i++) {
 		SP_TRY(sp_list_check_depth(call, call->in[i]));
 		sp_list_set(call, sp_tensor_list(call->out[0]), i, call->in[i]);
@@ -32,7 +32,7 @@ static sp_status prepare_none(sp_prepare *prepare, sp_error *err)
 
 static sp_status run_none(const sp_call *call)
 {
-	return sp_list_create(call, 0, &nothing, 0, 0);
+	return sp_list_new(call, call->out[0], &nothing, 0, 0);
 }
 
 static sp_status input(const sp_call *call, const sp_list **out)

@@ -41,7 +41,7 @@ static sp_status run_array(const sp_call *call)
 	if (size < 0)
 		return sp_call_invalid(call, "Size should be >= 0.");
 	*call->out[0] = (sp_tensor){.dtype = SP_RESOURCE, .count = 1, .data = (void *)&no_resource};
-	return sp_list_create(call, 1, &like, (size_t)size, (size_t)size);
+	return sp_list_new(call, call->out[1], &like, (size_t)size, (size_t)size);
 }
 
 /* Input 0 is the handle, input `flow` the list of the array. */

@@ -32,14 +32,14 @@ static sp_status run_new(const sp_call *call, bool reserve)
 	SP_TRY(sp_call_scalar(call, 1, &n));
 	if (!reserve) {
 		like.max_count = n;
-		return sp_list_create(call, 0, &like, 0, n > 0 && n < 64 ? (size_t)n : 8);
+		return sp_list_new(call, call->out[0], &like, 0, n > 0 && n < 64 ? (size_t)n : 8);
 	}
 	if (n < 0)
 		return sp_call_invalid(call,
 				       "The num_elements to reserve must be a non negative "
 				       "number, but got %lld",
 				       (long long)n);
-	return sp_list_create(call, 0, &like, (size_t)n, (size_t)n);
+	return sp_list_new(call, call->out[0], &like, (size_t)n, (size_t)n);
 }
 
 static sp_status run_empty(const sp_call *call)

@@ -109,23 +109,14 @@ static sp_status run_from_tensor(const sp_call *call)
 {
 	const sp_list_state *state = call->state;
 	const sp_tensor *t = call->in[0];
-	sp_list like = {.dtype = state->dtype, .max_count = -1}, *list;
-	sp_list_cut cut;
+	sp_list like = {.dtype = state->dtype, .max_count = -1};
 	size_t n;
 
 	SP_TRY(sp_partial_shape_from(call, 1, &like.shape));
 	SP_TRY(sp_list__check_rows(call, t, &like));
 	n = (size_t)t->shape.dims[0];
-	SP_TRY(sp_list_create(call, 0, &like, n, n));
-	SP_TRY(sp_list__cut_begin(call, t, n, &cut));
-	list = sp_tensor_list(call->out[0]);
-	for (size_t i = 0; i < n; i++) {
-		sp_tensor piece = sp_list__cut_take(&cut, i, 1, true);
-
-		sp_list_set(call, list, i, &piece);
-	}
-	sp_list__cut_end(call, &cut);
-	return SP_OK;
+	SP_TRY(sp_list_new(call, call->out[0], &like, n, n));
+	return sp_list__scatter(call, t, NULL, sp_tensor_list(call->out[0]));
 }
 
 /* TensorListScatter(tensor, indices, shape); V2 has the number of elements as the last input */
@@ -167,7 +158,7 @@ static sp_status run_scatter(const sp_call *call)
 				       count - 1, (long long)wanted);
 	if (wanted >= 0)
 		count = (size_t)wanted;
-	SP_TRY(sp_list_create(call, 0, &like, count, count));
+	SP_TRY(sp_list_new(call, call->out[0], &like, count, count));
 	return sp_list__scatter(call, call->in[0], call->in[1], sp_tensor_list(call->out[0]));
 }
 

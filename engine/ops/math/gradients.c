@@ -46,12 +46,23 @@ static sp_status run_same_shape(const sp_call *call)
 	const sp_op sp_op_##op_name = {                                        \
 		.name = #op_name, .prepare = prepare_##op_name, .run = run_same_shape}
 
+/* Inputs of one shape need one of the loops of SP_BINARY_VALUE. */
+#define KERNEL(type, name, expression)                                        \
+	static void name##_##type(const sp_binary_run *run)                   \
+	{                                                                     \
+		const sp_element_##type *x = run->left, *y = run->right;      \
+		sp_element_##type *results = run->out;                        \
+		size_t count = run->count;                                    \
+                                                                              \
+		SP_BINARY_LOOP(type, sp_value_##type, type, i, i, expression) \
+	}
+
 /* STEPS(type, R): the expression of a and b; R rounds an intermediate result. */
-#define LOOPS(name, STEPS)                                \
-	SP_BINARY_VALUE(f32, name, STEPS(f32, ROUND_f32)) \
-	SP_BINARY_VALUE(f64, name, STEPS(f64, ROUND_f64)) \
-	SP_BINARY_VALUE(f16, name, STEPS(f16, ROUND_f16)) \
-	SP_BINARY_VALUE(bf16, name, STEPS(bf16, ROUND_bf16))
+#define LOOPS(name, STEPS)                       \
+	KERNEL(f32, name, STEPS(f32, ROUND_f32)) \
+	KERNEL(f64, name, STEPS(f64, ROUND_f64)) \
+	KERNEL(f16, name, STEPS(f16, ROUND_f16)) \
+	KERNEL(bf16, name, STEPS(bf16, ROUND_bf16))
 #define GRADIENT(name, STEPS) \
 	LOOPS(name, STEPS)    \
 	GRADIENT_OP(name, SP_TABLE_FLOATING(name));
@@ -63,19 +74,19 @@ static sp_status run_same_shape(const sp_call *call)
 #define INV(type, R)     -R(b *a) * a
 
 LOOPS(TanhGrad, TANH)
-SP_FOR_COMPLEX(SP_BINARY_VALUE, TanhGrad, b *(1 - a * a))
+SP_FOR_COMPLEX(KERNEL, TanhGrad, b *(1 - a * a))
 GRADIENT_OP(TanhGrad, SP_TABLE_FIELD(TanhGrad));
 LOOPS(SigmoidGrad, SIGMOID)
-SP_FOR_COMPLEX(SP_BINARY_VALUE, SigmoidGrad, b *a *(1 - a))
+SP_FOR_COMPLEX(KERNEL, SigmoidGrad, b *a *(1 - a))
 GRADIENT_OP(SigmoidGrad, SP_TABLE_FIELD(SigmoidGrad));
 LOOPS(SqrtGrad, SQRT)
-SP_FOR_COMPLEX(SP_BINARY_VALUE, SqrtGrad, b == 0 ? 0 : 0.5 * b / conj(a))
+SP_FOR_COMPLEX(KERNEL, SqrtGrad, b == 0 ? 0 : 0.5 * b / conj(a))
 GRADIENT_OP(SqrtGrad, SP_TABLE_FIELD(SqrtGrad));
 LOOPS(RsqrtGrad, RSQRT)
-SP_FOR_COMPLEX(SP_BINARY_VALUE, RsqrtGrad, b == 0 ? 0 : -0.5 * b * conj(a) * (conj(a) * conj(a)))
+SP_FOR_COMPLEX(KERNEL, RsqrtGrad, b == 0 ? 0 : -0.5 * b * conj(a) * (conj(a) * conj(a)))
 GRADIENT_OP(RsqrtGrad, SP_TABLE_FIELD(RsqrtGrad));
 LOOPS(InvGrad, INV)
-SP_FOR_COMPLEX(SP_BINARY_VALUE, InvGrad, -b *conj(a) * conj(a))
+SP_FOR_COMPLEX(KERNEL, InvGrad, -b *conj(a) * conj(a))
 GRADIENT_OP(InvGrad, SP_TABLE_FIELD(InvGrad));
 GRADIENT_OP(ReciprocalGrad, SP_TABLE_FIELD(InvGrad));
 
@@ -102,10 +113,10 @@ static const double SCALE_ALPHA = 1.7580993408473768599402175208123;
 #define SOFTSIGN(type, R)        a / R(R(1 + ABS_##type(b)) * R(1 + ABS_##type(b)))
 
 LOOPS(ReluGrad, RELU)
-SP_FOR_INTEGER(SP_BINARY_VALUE, ReluGrad, a *(b > 0))
+SP_FOR_INTEGER(KERNEL, ReluGrad, a *(b > 0))
 GRADIENT_OP(ReluGrad, SP_TABLE_FLOATING(ReluGrad), SP_TABLE_INTEGER(ReluGrad));
 LOOPS(Relu6Grad, RELU6)
-SP_FOR_INTEGER(SP_BINARY_VALUE, Relu6Grad, a *(b > 0 && b < 6))
+SP_FOR_INTEGER(KERNEL, Relu6Grad, a *(b > 0 && b < 6))
 GRADIENT_OP(Relu6Grad, SP_TABLE_FLOATING(Relu6Grad), SP_TABLE_INTEGER(Relu6Grad));
 GRADIENT(EluGrad, ELU)
 GRADIENT(SeluGrad, SELU)

@@ -21,7 +21,7 @@ sp_status sp_list__zeros_like(const sp_call *call)
 	sp_list *out;
 
 	SP_TRY(find_list(call, 0, &list));
-	SP_TRY(sp_list_create(call, 0, list, list->count, list->count));
+	SP_TRY(sp_list_new(call, call->out[0], list, list->count, list->count));
 	out = sp_tensor_list(call->out[0]);
 	for (size_t i = 0; i < list->count; i++) {
 		sp_tensor zeros;
@@ -91,7 +91,7 @@ sp_status sp_list__sum(const sp_call *call)
 		return sp_error_set(call->err, SP_UNSUPPORTED,
 				    "the sum of lists of %s is not supported",
 				    sp_dtype_name(list->dtype));
-	SP_TRY(sp_list_create(call, 0, list, list->count, list->count));
+	SP_TRY(sp_list_new(call, call->out[0], list, list->count, list->count));
 	out = sp_tensor_list(call->out[0]);
 	for (size_t i = 0; i < list->count; i++)
 		if (sp_tensor_is_set(&list->items[i]))

@@ -5,6 +5,7 @@
 
 #include "base/size.h"
 #include "engine/kernels/example_reader.h"
+#include "engine/ops/array/elements.h"
 #include "engine/ops/ragged/ragged.h"
 
 /*
@@ -128,14 +129,6 @@ static char *read_cell(const cell *c, sp_dtype dtype, char *to)
 	return to + c->count * sp_dtype_size(dtype);
 }
 
-static void fill(char *to, const sp_tensor *value, size_t count)
-{
-	size_t size = sp_dtype_size(value->dtype);
-
-	for (size_t i = 0; i < count; i++)
-		memcpy(to + i * size, value->data, size);
-}
-
 /* Output `output` becomes the values of a dense column, of `shape` in each example. */
 static sp_status make_dense(const batch *b, size_t output, sp_dtype dtype, sp_shape shape)
 {
@@ -180,7 +173,7 @@ static sp_status write_variable(const batch *b, size_t index, size_t output)
 	const sp_example_column *c = &b->state->columns[index];
 	const sp_tensor *padding = b->call->in[c->default_input];
 	const cell *cells = &b->cells[index * b->size];
-	size_t longest = 0;
+	size_t longest = 0, size = sp_dtype_size(c->dtype);
 	sp_shape shape = c->shape;
 	char *to;
 
@@ -196,9 +189,9 @@ static sp_status write_variable(const batch *b, size_t index, size_t output)
 	to = b->call->out[output]->data;
 	for (size_t e = 0; e < b->size; e++) {
 		read_cell(&cells[e], c->dtype, to);
-		fill(to + cells[e].count * sp_dtype_size(c->dtype), padding,
-		     longest - cells[e].count);
-		to += longest * sp_dtype_size(c->dtype);
+		sp_elements__fill(to + cells[e].count * size, longest - cells[e].count,
+				  padding->data, size);
+		to += longest * size;
 	}
 	return SP_OK;
 }

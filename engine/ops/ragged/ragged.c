@@ -33,6 +33,24 @@ sp_status sp_splits__read(const sp_call *call, size_t i, int64_t length, bool ex
 	return SP_OK;
 }
 
+sp_status sp_splits__read_all(const sp_call *call, size_t depth, bool exact, sp_splits **out)
+{
+	const sp_shape *values = &call->in[depth]->shape;
+	sp_splits *levels = *out = sp_call_bytes(call, depth, sizeof(*levels));
+	int64_t length;
+
+	if (levels == NULL)
+		return sp_call_no_memory(call);
+	if (values->rank == 0)
+		return sp_call_invalid(call, "the values of a ragged tensor may not be a scalar");
+	length = values->dims[0];
+	for (size_t k = depth; k-- > 0;) {
+		SP_TRY(sp_splits__read(call, k, length, exact, &levels[k]));
+		length = (int64_t)levels[k].rows;
+	}
+	return SP_OK;
+}
+
 sp_status sp_splits__create(const sp_call *call, size_t i, sp_dtype dtype, size_t rows)
 {
 	sp_shape shape = sp_shape_vector((int64_t)rows + 1);

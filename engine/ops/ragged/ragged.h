@@ -20,6 +20,13 @@ typedef struct sp_splits {
 SP_MUST_CHECK sp_status sp_splits__read(const sp_call *call, size_t i, int64_t length, bool exact,
 					sp_splits *out);
 
+/*
+ * Reads inputs 0 ... depth - 1 as the splits of a ragged tensor, outermost first; the next input
+ * has its values, of which each is a row.
+ */
+SP_MUST_CHECK sp_status sp_splits__read_all(const sp_call *call, size_t depth, bool exact,
+					    sp_splits **out);
+
 /* Output i becomes a vector of `rows` + 1 splits of that dtype, of which the first is set to 0. */
 SP_MUST_CHECK sp_status sp_splits__create(const sp_call *call, size_t i, sp_dtype dtype,
 					  size_t rows);

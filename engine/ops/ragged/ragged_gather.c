@@ -112,35 +112,17 @@ static sp_status write_values(const sp_call *call, const picked *p)
 	return SP_OK;
 }
 
-static sp_status read_levels(const sp_call *call, sp_splits *levels)
-{
-	const gather_state *state = call->state;
-	const sp_tensor *values = call->in[state->depth];
-	int64_t length;
-
-	if (values->shape.rank == 0)
-		return sp_call_invalid(call, "the values of a ragged tensor may not be a scalar");
-	length = values->shape.dims[0];
-	for (size_t k = state->depth; k-- > 0;) {
-		SP_TRY(sp_splits__read(call, k, length, false, &levels[k]));
-		length = (int64_t)levels[k].rows;
-	}
-	return SP_OK;
-}
-
 static sp_status run_gather(const sp_call *call)
 {
 	const gather_state *state = call->state;
 	int index_rank = call->in[state->depth + 1]->shape.rank;
-	sp_splits *levels = sp_call_bytes(call, state->depth, sizeof(*levels));
+	sp_splits *levels;
 	picked p;
 
-	if (levels == NULL)
-		return sp_call_no_memory(call);
 	if (state->depth + (size_t)index_rank != state->outputs + 1)
 		return sp_call_invalid(call, "indices of rank %d do not give %zu splits",
 				       index_rank, state->outputs);
-	SP_TRY(read_levels(call, levels));
+	SP_TRY(sp_splits__read_all(call, state->depth, false, &levels));
 	SP_TRY(read_indices(call, &levels[0], &p));
 	SP_TRY(write_shape_splits(call));
 	for (size_t k = 0; k < state->depth; k++) {

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/size.h"
+#include "engine/ops/array/array.h"
 #include "engine/ops/ragged/ragged.h"
 
 /*
@@ -96,12 +96,8 @@ static void write_row(const bounds *b, size_t row, sp_tensor *out, int64_t first
 	}
 	integer = (uint64_t)get_integer(b->in[0], row);
 	step = (uint64_t)get_integer(b->in[2], row);
-	for (int64_t i = first; i < end; i++, integer += step) {
-		if (out->dtype == SP_INT32)
-			sp_tensor_i32(out)[i] = (int32_t)integer;
-		else
-			sp_tensor_i64(out)[i] = (int64_t)integer;
-	}
+	for (int64_t i = first; i < end; i++, integer += step)
+		sp_array__put_index(out, (size_t)i, (int64_t)integer);
 }
 
 static sp_status read_bounds(const sp_call *call, bounds *b, size_t *rows)

@@ -19,23 +19,14 @@ typedef struct nest {
 
 static sp_status read_nest(const sp_call *call, nest *n)
 {
-	int64_t length;
-
 	n->depth = call->in_count - 1;
 	n->values = call->in[n->depth];
-	if (n->values->shape.rank == 0)
-		return sp_call_invalid(call, "the values of a ragged tensor may not be a scalar");
+	SP_TRY(sp_splits__read_all(call, n->depth, true, &n->levels));
 	n->inner = (size_t)sp_shape_product(&n->values->shape, 1, n->values->shape.rank);
-	n->levels = sp_call_bytes(call, n->depth, sizeof(*n->levels));
 	n->rows = sp_call_bytes(call, n->depth, sizeof(*n->rows));
-	if (n->levels == NULL || n->rows == NULL)
+	if (n->rows == NULL)
 		return sp_call_no_memory(call);
 	memset(n->rows, 0, n->depth * sizeof(*n->rows));
-	length = n->values->shape.dims[0];
-	for (size_t k = n->depth; k-- > 0;) {
-		SP_TRY(sp_splits__read(call, k, length, true, &n->levels[k]));
-		length = (int64_t)n->levels[k].rows;
-	}
 	return SP_OK;
 }
 

@@ -1,4 +1,4 @@
-#include "engine/ops/array/elements.h"
+#include "engine/ops/array/array.h"
 #include "engine/ops/list/list.h"
 #include "engine/ops/ragged/ragged.h"
 
@@ -71,10 +71,7 @@ static sp_status take_splits(const sp_call *call, sp_list *list, size_t i, const
 	for (size_t k = first; k <= last; k++) {
 		int64_t at = from->at[k] - from->at[first];
 
-		if (state->splits == SP_INT32)
-			sp_tensor_i32(&splits)[k - first] = (int32_t)at;
-		else
-			sp_tensor_i64(&splits)[k - first] = at;
+		sp_array__put_index(&splits, k - first, at);
 	}
 	sp_list_set(call, list, i, &splits);
 	sp_workspace_release(call->workspace, &splits);
@@ -99,20 +96,6 @@ static sp_status take_row(const sp_call *call, const sp_splits *splits, size_t r
 	return SP_OK;
 }
 
-static sp_status read_splits(const sp_call *call, sp_splits *out)
-{
-	size_t rank = call->in_count - 1;
-	const sp_tensor *values = call->in[rank];
-
-	if (values->shape.rank == 0)
-		return sp_call_invalid(call, "ragged values must be a vector at least");
-	for (size_t i = rank; i-- > 0;)
-		SP_TRY(sp_splits__read(
-			call, i, i + 1 == rank ? values->shape.dims[0] : (int64_t)out[i + 1].rows,
-			true, &out[i]));
-	return SP_OK;
-}
-
 static sp_status fill_rows(const sp_call *call, const sp_splits *splits, sp_list_cut *values,
 			   sp_tensor *rows)
 {
@@ -126,14 +109,12 @@ static sp_status fill_rows(const sp_call *call, const sp_splits *splits, sp_list
 static sp_status run_batched(const sp_call *call)
 {
 	size_t rank = call->in_count - 1, n;
-	sp_splits *splits = sp_call_bytes(call, rank, sizeof(*splits));
+	sp_splits *splits;
 	sp_list_cut values;
 	sp_tensor *rows;
 	sp_shape shape;
 
-	if (splits == NULL)
-		return sp_call_no_memory(call);
-	SP_TRY(read_splits(call, splits));
+	SP_TRY(sp_splits__read_all(call, rank, true, &splits));
 	n = splits[0].rows;
 	rows = sp_call_bytes(call, n, sizeof(*rows));
 	if (rows == NULL)

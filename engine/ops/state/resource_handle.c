@@ -34,6 +34,15 @@ sp_status sp_resource_handle__run(const sp_call *call)
 	return SP_OK;
 }
 
+sp_status sp_resource_handle__answer(const sp_call *call, bool is_initialized)
+{
+	sp_shape scalar = sp_shape_scalar();
+
+	SP_TRY(sp_call_output(call, 0, SP_BOOL, &scalar));
+	*sp_tensor_bool(call->out[0]) = is_initialized;
+	return SP_OK;
+}
+
 sp_status sp_resource_handle__prepare_is_initialized(sp_prepare *prepare, sp_error *err)
 {
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));

@@ -18,5 +18,6 @@ sp_status sp_resource_handle__run(const sp_call *call);
 /* An operator that tells whether the resource of a handle has a value. */
 SP_MUST_CHECK sp_status sp_resource_handle__prepare_is_initialized(sp_prepare *prepare,
 								   sp_error *err);
+SP_MUST_CHECK sp_status sp_resource_handle__answer(const sp_call *call, bool is_initialized);
 
 #endif

@@ -197,13 +197,10 @@ static sp_status run_assign_sub(const sp_call *call)
 
 static sp_status run_is_initialized(const sp_call *call)
 {
-	sp_shape scalar = sp_shape_scalar();
 	sp_resource *resource;
 
 	SP_TRY(find_variable(call, &resource));
-	SP_TRY(sp_call_output(call, 0, SP_BOOL, &scalar));
-	*sp_tensor_bool(call->out[0]) = sp_tensor_is_set(&resource->variable);
-	return SP_OK;
+	return sp_resource_handle__answer(call, sp_tensor_is_set(&resource->variable));
 }
 
 static sp_status prepare_shape(sp_prepare *prepare, sp_error *err)

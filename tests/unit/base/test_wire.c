@@ -50,14 +50,15 @@ static size_t size_by_shifting(uint64_t value)
 
 static void varints_come_back(void **state)
 {
-	unsigned char bytes[10];
+	unsigned char bytes[20];
 
 	(void)state;
+	memset(bytes, 0xff, sizeof(bytes));
 	for (int bit = 0; bit <= 64; bit++)
 		for (int delta = -1; delta <= 1; delta++) {
 			uint64_t value = (bit == 64 ? 0 : (uint64_t)1 << bit) + (uint64_t)delta;
 			unsigned char *end = sp_wire_put_varint(bytes, value);
-			sp_wire wire = {bytes, end};
+			sp_wire wire = {bytes, end}, longer = {bytes, bytes + sizeof(bytes)};
 			uint64_t back;
 
 			assert_int_equal(end - bytes, size_by_shifting(value));
@@ -65,6 +66,9 @@ static void varints_come_back(void **state)
 			assert_true(sp_wire_read_varint(&wire, &back));
 			assert_true(back == value);
 			assert_ptr_equal(wire.at, wire.end);
+			assert_true(sp_wire_read_varint(&longer, &back)); /* others follow */
+			assert_true(back == value);
+			assert_ptr_equal(longer.at, end);
 		}
 }
 

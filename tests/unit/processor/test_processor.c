@@ -70,8 +70,9 @@ static void a_request_is_answered(void **state)
 	sp_error err;
 
 	(void)state;
-	assert_ok(sp_processor_predict(processor, NULL, (sp_bytes){a_and_b, sizeof(a_and_b) - 1},
-				       &block, &size, &err),
+	assert_ok(sp_processor_predict(processor, NULL, NULL,
+				       (sp_bytes){a_and_b, sizeof(a_and_b) - 1}, NULL, &block,
+				       &size, &err),
 		  &err);
 	response = tensorflow__eas__predict_response__unpack(NULL, size, block);
 	assert_non_null(response);
@@ -90,12 +91,16 @@ static void any_signature_can_be_asked(void **state)
 	sp_error err;
 
 	(void)state;
-	assert_ok(sp_processor_predict(processor, "texts", message, &block, &size, &err), &err);
+	assert_ok(
+		sp_processor_predict(processor, NULL, "texts", message, NULL, &block, &size, &err),
+		&err);
 	sp_free(block);
-	assert_int_equal(sp_processor_predict(processor, "numbers", message, &block, &size, &err),
+	assert_int_equal(sp_processor_predict(processor, NULL, "numbers", message, NULL, &block,
+					      &size, &err),
 			 SP_INVALID);
-	assert_int_equal(sp_processor_predict(processor, "nobody", message, &block, &size, &err),
-			 SP_NOT_FOUND);
+	assert_int_equal(
+		sp_processor_predict(processor, NULL, "nobody", message, NULL, &block, &size, &err),
+		SP_NOT_FOUND);
 	assert_string_equal(err.text, "the model has no signature 'nobody'");
 }
 
@@ -109,8 +114,9 @@ static void the_requests_own_signature_name_is_not_read(void **state)
 
 	(void)state;
 	memcpy(message + 7, a_and_b, sizeof(a_and_b));
-	assert_ok(sp_processor_predict(processor, NULL, (sp_bytes){message, sizeof(message) - 1},
-				       &block, &size, &err),
+	assert_ok(sp_processor_predict(processor, NULL, NULL,
+				       (sp_bytes){message, sizeof(message) - 1}, NULL, &block,
+				       &size, &err),
 		  &err);
 	sp_free(block);
 }
@@ -177,9 +183,11 @@ static void *ask(void *unused)
 	for (int i = 0; i < ROUNDS; i++) {
 		predict_response *response;
 
-		if (sp_processor_predict(processor, NULL, bad, &block, &size, &err) != SP_INVALID)
+		if (sp_processor_predict(processor, NULL, NULL, bad, NULL, &block, &size, &err) !=
+		    SP_INVALID)
 			atomic_fetch_add(&wrong, 1);
-		if (sp_processor_predict(processor, NULL, good, &block, &size, &err) != SP_OK) {
+		if (sp_processor_predict(processor, NULL, NULL, good, NULL, &block, &size, &err) !=
+		    SP_OK) {
 			atomic_fetch_add(&wrong, 1);
 			continue;
 		}

@@ -4,7 +4,7 @@
 
 #include "engine/graph/graph.h"
 #include "model_loader/proto/graph_proto.h"
-#include "model_loader/proto/message.h"
+#include "model_loader/proto/unpack.h"
 #include "tests/support/wire.h"
 
 /* Fields of the messages. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "model_loader/proto/graph.pb-c.h"
-#include "model_loader/proto/message.h"
+#include "model_loader/proto/unpack.h"
 #include "model_loader/proto/object_graph.pb-c.h"
 #include "model_loader/proto/saved_model.pb-c.h"
 #include "model_loader/proto/text_format.h"

@@ -65,9 +65,9 @@ static void ask(sp_processor *processor, int times)
 	sp_error err;
 
 	for (int i = 0; i < times; i++) {
-		assert_ok(sp_processor_predict(processor, NULL,
-					       (sp_bytes){a_and_b, sizeof(a_and_b) - 1}, &block,
-					       &size, &err),
+		assert_ok(sp_processor_predict(processor, NULL, NULL,
+					       (sp_bytes){a_and_b, sizeof(a_and_b) - 1}, NULL,
+					       &block, &size, &err),
 			  &err);
 		sp_free(block);
 	}

@@ -63,8 +63,8 @@ static void ask_all(const sp_golden_case *golden, sp_processor *processor, const
 			break;
 		snprintf(path, sizeof(path), "%s.response.pb", name);
 		want = sp_golden_read(golden, path, &want_size);
-		assert_ok(sp_processor_predict(processor, NULL, (sp_bytes){request, size}, &got,
-					       &got_size, &err),
+		assert_ok(sp_processor_predict(processor, NULL, NULL, (sp_bytes){request, size},
+					       NULL, &got, &got_size, &err),
 			  &err);
 		if (is_exact)
 			assert_true(sp_golden_same_response(golden, name, got, got_size, want,

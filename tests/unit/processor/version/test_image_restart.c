@@ -76,8 +76,8 @@ static void ask_all(const sp_golden_case *golden, sp_processor *processor, sp_bu
 		request = sp_golden_read(golden, name, &size);
 		if (request == NULL)
 			break;
-		if (sp_processor_predict(processor, NULL, (sp_bytes){request, size}, &out,
-					 &out_size, &err) == SP_OK) {
+		if (sp_processor_predict(processor, NULL, NULL, (sp_bytes){request, size}, NULL,
+					 &out, &out_size, &err) == SP_OK) {
 			sp_buffer_append(answers, out, out_size);
 			free(out);
 		} else {

@@ -261,7 +261,7 @@ static void pooling_is_the_same_over_a_slower_tier(void **state)
 {
 	sp_table *memory = sp_known_table(DIM, sp_known_rows(0, DIM, 0, HELD, SP_ROW_FP32), NULL);
 	sp_table *both = sp_known_table(DIM, sp_known_rows(0, DIM, 0, HELD / 2, SP_ROW_FP32),
-					&sp_known_tier_new(0, 0, DIM, HELD / 2, HELD)->tier);
+					&sp_known_tier_new(0, DIM, HELD / 2, HELD)->tier);
 	sp_error err;
 
 	(void)state;

@@ -11,165 +11,19 @@
 #include "api/host/http/http_server.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/queue.h"
 #include "tests/support/http_client.h"
-
-/*
- * A server whose handler answers with what it was sent; paths below /later go
- * through a queue to a thread that waits until the test opens the gate.
- */
-typedef struct fixture {
-	sp_http_server *server;
-	sp_queue *queue;
-	pthread_t worker;
-	pthread_mutex_t gate;
-	atomic_int handled, begun, dropped, cancelled;
-	uint16_t port;
-} fixture;
-
-static void answer_echo(sp_http_request *request)
-{
-	const sp_http_head *head = sp_http_request_head(request);
-	sp_bytes body = sp_http_request_body(request);
-	sp_buffer out;
-
-	sp_buffer_init(&out, 1 << 20);
-	sp_buffer_append(&out, head->method_name.data, head->method_name.size);
-	sp_buffer_append(&out, head->path.data, head->path.size);
-	sp_buffer_append_char(&out, ' ');
-	sp_buffer_append(&out, body.data, body.size);
-	assert_true(body.data[body.size] == '\0');
-	sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &out});
-}
-
-static void answer_with_headers(sp_http_request *request)
-{
-	const sp_http_header fields[] = {
-		{sp_bytes_of("x-one"), sp_bytes_of("1")},
-		{sp_bytes_of("x-two"), sp_bytes_of("a b")},
-	};
-	const sp_http_header bad = {sp_bytes_of("x"), sp_bytes_of("a\r\nb: c")};
-	bool is_bad = sp_bytes_equal_text(sp_http_request_head(request)->path, "/headers/bad");
-
-	sp_http_request_answer(request, &(sp_http_answer){.status = 200,
-							  .headers = is_bad ? &bad : fields,
-							  .header_count = is_bad ? 1 : 2});
-}
-
-/* Plain text in place of JSON, for paths below /plain. */
-static bool refuse_plainly(void *context, sp_http_request *request, int status, const char *text)
-{
-	sp_buffer out;
-
-	(void)context;
-	if (!sp_bytes_starts_with(sp_http_request_head(request)->path, "/later/plain"))
-		return false;
-	sp_buffer_init(&out, 1000);
-	sp_buffer_printf(&out, "%d: %s", status, text);
-	sp_http_request_set_answer(request, &(sp_http_answer){.status = 200,
-							      .content_type = "text/plain",
-							      .body = &out,
-							      .outcome = status});
-	return true;
-}
-
-static void handle(void *context, sp_http_request *request)
-{
-	fixture *f = context;
-	sp_bytes path = sp_http_request_head(request)->path;
-
-	f->handled++;
-	if (sp_bytes_starts_with(path, "/headers")) {
-		answer_with_headers(request);
-		return;
-	}
-	if (sp_bytes_starts_with(path, "/later/soon")) {
-		int64_t soon_ns = sp_clock_now_ns() + 100 * INT64_C(1000000);
-
-		sp_http_request_set_deadline(request, soon_ns);
-		sp_http_request_set_deadline(request, soon_ns + 1000);
-		assert_true(sp_http_request_deadline_ns(request) == soon_ns);
-	}
-	if (!sp_bytes_starts_with(sp_http_request_head(request)->path, "/later"))
-		answer_echo(request);
-	else if (!sp_queue_try_push(f->queue, request))
-		sp_http_request_fail(request, 503, "full");
-}
-
-static void *work(void *context)
-{
-	fixture *f = context;
-	sp_http_request *request;
-
-	while ((request = sp_queue_pop(f->queue)) != NULL) {
-		pthread_mutex_lock(&f->gate);
-		pthread_mutex_unlock(&f->gate);
-		if (sp_http_request_begin(request)) {
-			f->begun++;
-			if (sp_bytes_starts_with(sp_http_request_head(request)->path,
-						 "/later/cancelled")) {
-				const atomic_bool *flag = sp_http_request_cancel_flag(request);
-
-				for (int i = 0; i < 500 && !atomic_load(flag); i++)
-					usleep(10000);
-				f->cancelled += sp_http_request_cancelled(request);
-			}
-			answer_echo(request);
-		} else {
-			f->dropped++;
-		}
-	}
-	return NULL;
-}
-
-static void start(fixture *f, sp_http_options options)
-{
-	sp_error err;
-
-	options.host = "127.0.0.1";
-	options.handler = handle;
-	options.refusal = refuse_plainly;
-	options.context = f;
-	options.io_threads = options.io_threads ? options.io_threads : 1;
-	options.max_connections = options.max_connections ? options.max_connections : 100;
-	options.max_head_bytes = 1024;
-	options.max_body_bytes = options.max_body_bytes ? options.max_body_bytes : 10000;
-	options.request_timeout_ms = options.request_timeout_ms ? options.request_timeout_ms
-								: 10000;
-	options.head_timeout_ms = options.head_timeout_ms ? options.head_timeout_ms : 10000;
-	options.idle_timeout_ms = options.idle_timeout_ms ? options.idle_timeout_ms : 10000;
-	f->queue = sp_queue_create(4);
-	pthread_mutex_init(&f->gate, NULL);
-	pthread_create(&f->worker, NULL, work, f);
-	assert_ok(sp_http_server_create(&f->server, &options, &err), &err);
-	f->port = sp_http_server_port(f->server);
-}
-
-static void finish(fixture *f)
-{
-	assert_true(sp_http_server_stop(f->server, 10000));
-	sp_queue_close(f->queue);
-	pthread_join(f->worker, NULL);
-	sp_http_server_destroy(f->server);
-	sp_queue_destroy(f->queue);
-	pthread_mutex_destroy(&f->gate);
-}
-
-static void pause_ms(int ms)
-{
-	usleep((useconds_t)ms * 1000);
-}
+#include "tests/support/http_scene.h"
 
 /* ------------------------------------------------------------------ answers */
 
 static void requests_follow_each_other_on_one_connection(void **state)
 {
-	fixture f = {0};
+	sp_http_scene f = {0};
 	sp_http_client client;
 	sp_http_reply reply;
 
 	(void)state;
-	start(&f, (sp_http_options){.io_threads = 2});
+	sp_http_scene_start(&f, (sp_http_options){.io_threads = 2});
 	assert_true(sp_http_client_open(&client, f.port));
 	for (int i = 0; i < 3; i++) {
 		sp_http_client_send_text(&client, "POST /a?b HTTP/1.1\r\nHost: a\r\n"
@@ -191,18 +45,18 @@ static void requests_follow_each_other_on_one_connection(void **state)
 	assert_non_null(strstr(reply.head, "\r\nConnection: close\r\n"));
 	assert_true(sp_http_client_ends(&client, 5000));
 	sp_http_client_close(&client);
-	finish(&f);
+	sp_http_scene_finish(&f);
 }
 
 static void pipelined_requests_are_answered_in_order(void **state)
 {
-	fixture f = {0};
+	sp_http_scene f = {0};
 	sp_http_client client;
 	sp_http_reply reply;
 	char want[64];
 
 	(void)state;
-	start(&f, (sp_http_options){.io_threads = 1});
+	sp_http_scene_start(&f, (sp_http_options){.io_threads = 1});
 	assert_true(sp_http_client_open(&client, f.port));
 	for (int i = 0; i < 50; i++) {
 		char text[200];
@@ -219,7 +73,7 @@ static void pipelined_requests_are_answered_in_order(void **state)
 		assert_string_equal(reply.body, want);
 	}
 	sp_http_client_close(&client);
-	finish(&f);
+	sp_http_scene_finish(&f);
 }
 
 static void a_body_may_come_in_chunks_and_in_pieces(void **state)
@@ -228,12 +82,12 @@ static void a_body_may_come_in_chunks_and_in_pieces(void **state)
 		"POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n"
 		"5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n"
 		"POST /d HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc";
-	fixture f = {0};
+	sp_http_scene f = {0};
 	sp_http_client client;
 	sp_http_reply reply;
 
 	(void)state;
-	start(&f, (sp_http_options){.io_threads = 1});
+	sp_http_scene_start(&f, (sp_http_options){.io_threads = 1});
 	assert_true(sp_http_client_open(&client, f.port));
 	for (size_t i = 0; i < sizeof(text) - 1; i++)
 		assert_true(sp_http_client_send(&client, text + i, 1));
@@ -242,17 +96,17 @@ static void a_body_may_come_in_chunks_and_in_pieces(void **state)
 	sp_http_client_receive(&client, &reply);
 	assert_string_equal(reply.body, "POST/d abc");
 	sp_http_client_close(&client);
-	finish(&f);
+	sp_http_scene_finish(&f);
 }
 
 static void a_client_that_asks_first_is_told_to_go_on(void **state)
 {
-	fixture f = {0};
+	sp_http_scene f = {0};
 	sp_http_client client;
 	sp_http_reply reply;
 
 	(void)state;
-	start(&f, (sp_http_options){.io_threads = 1});
+	sp_http_scene_start(&f, (sp_http_options){.io_threads = 1});
 	assert_true(sp_http_client_open(&client, f.port));
 	sp_http_client_send_text(&client, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n"
 					  "Expect: 100-continue\r\n\r\n");
@@ -266,20 +120,20 @@ static void a_client_that_asks_first_is_told_to_go_on(void **state)
 	sp_http_client_receive(&client, &reply);
 	assert_int_equal(reply.status, 413);
 	sp_http_client_close(&client);
-	finish(&f);
+	sp_http_scene_finish(&f);
 }
 
 static void an_answer_larger_than_the_socket_takes_is_sent_whole(void **state)
 {
 	enum { REQUESTS = 400, BODY = 10000 };
-	fixture f = {0};
+	sp_http_scene f = {0};
 	sp_http_client client;
 	sp_http_reply reply;
 	char *text = malloc(200 + BODY);
 	size_t size;
 
 	(void)state;
-	start(&f, (sp_http_options){.io_threads = 1});
+	sp_http_scene_start(&f, (sp_http_options){.io_threads = 1});
 	assert_true(sp_http_client_open(&client, f.port));
 	size = (size_t)sprintf(text, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n",
 			       BODY);
@@ -293,23 +147,23 @@ static void an_answer_larger_than_the_socket_takes_is_sent_whole(void **state)
 	}
 	sp_http_client_close(&client);
 	free(text);
-	finish(&f);
+	sp_http_scene_finish(&f);
 }
 
 static void an_answer_may_have_headers_of_its_own(void **state)
 {
-	fixture f = {0};
+	sp_http_scene f = {0};
 	sp_http_reply reply;
 
 	(void)state;
-	start(&f, (sp_http_options){.io_threads = 1});
+	sp_http_scene_start(&f, (sp_http_options){.io_threads = 1});
 	sp_http_call(f.port, "GET", "/headers", NULL, &reply);
 	assert_int_equal(reply.status, 200);
 	assert_non_null(strstr(reply.head, "\r\nx-one: 1\r\nx-two: a b\r\n"));
 	sp_http_call(f.port, "GET", "/headers/bad", NULL, &reply);
 	assert_int_equal(reply.status, 500);
 	assert_null(strstr(reply.head, "b: c"));
-	finish(&f);
+	sp_http_scene_finish(&f);
 }
 
 /* ----------------------------------------------------------------- refusals */
@@ -342,10 +196,10 @@ static void nothing_hidden_behind_a_refused_request_is_served(void **state)
 		{POST "Content-Length: 99999999999999999\r\n\r\n" HIDDEN, 413},
 		{POST "Transfer-Encoding: chunked\r\n\r\n2711\r\n" HIDDEN, 413},
 	};
-	fixture f = {0};
+	sp_http_scene f = {0};
 
 	(void)state;
-	start(&f, (sp_http_options){.io_threads = 1});
+	sp_http_scene_start(&f, (sp_http_options){.io_threads = 1});
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		sp_http_client client;
 		sp_http_reply reply;
@@ -361,18 +215,18 @@ static void nothing_hidden_behind_a_refused_request_is_served(void **state)
 		sp_http_client_close(&client);
 	}
 	assert_int_equal(f.handled, 0);
-	finish(&f);
+	sp_http_scene_finish(&f);
 }
 
 static void heads_that_are_too_long_are_refused(void **state)
 {
-	fixture f = {0};
+	sp_http_scene f = {0};
 	sp_http_client client;
 	sp_http_reply reply;
 	char text[3000];
 
 	(void)state;
-	start(&f, (sp_http_options){.io_threads = 1});
+	sp_http_scene_start(&f, (sp_http_options){.io_threads = 1});
 	memset(text, 'a', sizeof(text));
 	assert_true(sp_http_client_open(&client, f.port));
 	memcpy(text, "GET /", 5);
@@ -388,7 +242,7 @@ static void heads_that_are_too_long_are_refused(void **state)
 	assert_int_equal(reply.status, 431);
 	sp_http_client_close(&client);
 	assert_int_equal(f.handled, 0);
-	finish(&f);
+	sp_http_scene_finish(&f);
 }
 
 /* -------------------------------------------------------------------- time */
@@ -400,10 +254,11 @@ static void a_client_that_dribbles_is_cut_off(void **state)
 		"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n",
 		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0;",
 	};
-	fixture f = {0};
+	sp_http_scene f = {0};
 
 	(void)state;
-	start(&f, (sp_http_options){.request_timeout_ms = 400, .head_timeout_ms = 300});
+	sp_http_scene_start(&f,
+			    (sp_http_options){.request_timeout_ms = 400, .head_timeout_ms = 300});
 	for (size_t i = 0; i < 3; i++) {
 		int64_t began = sp_clock_now_ns();
 		sp_http_client client;
@@ -413,7 +268,7 @@ static void a_client_that_dribbles_is_cut_off(void **state)
 		sp_http_client_send_text(&client, begins[i]);
 		for (int n = 0; n < 10; n++) { /* a byte every 50 ms for half a second */
 			sp_http_client_send(&client, "a", 1);
-			pause_ms(50);
+			sp_http_scene_pause_ms(50);
 		}
 		sp_http_client_receive(&client, &reply);
 		assert_int_equal(reply.status, 408);
@@ -421,17 +276,17 @@ static void a_client_that_dribbles_is_cut_off(void **state)
 		assert_true(sp_clock_now_ns() - began < INT64_C(5000000000));
 		sp_http_client_close(&client);
 	}
-	finish(&f);
+	sp_http_scene_finish(&f);
 }
 
 static void an_idle_connection_ends_in_silence(void **state)
 {
-	fixture f = {0};
+	sp_http_scene f = {0};
 	sp_http_client client, fresh;
 	sp_http_reply reply;
 
 	(void)state;
-	start(&f, (sp_http_options){.idle_timeout_ms = 100});
+	sp_http_scene_start(&f, (sp_http_options){.idle_timeout_ms = 100});
 	assert_true(sp_http_client_open(&client, f.port));
 	assert_true(sp_http_client_open(&fresh, f.port));
 	sp_http_client_send_text(&client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -441,17 +296,17 @@ static void an_idle_connection_ends_in_silence(void **state)
 	assert_true(sp_http_client_ends(&fresh, 5000));
 	sp_http_client_close(&client);
 	sp_http_client_close(&fresh);
-	finish(&f);
+	sp_http_scene_finish(&f);
 }
 
 static void a_request_that_nobody_begins_with_is_answered_in_time(void **state)
 {
-	fixture f = {0};
+	sp_http_scene f = {0};
 	sp_http_client client;
 	sp_http_reply reply;
 
 	(void)state;
-	start(&f, (sp_http_options){.request_timeout_ms = 200});
+	sp_http_scene_start(&f, (sp_http_options){.request_timeout_ms = 200});
 	pthread_mutex_lock(&f.gate);
 	assert_true(sp_http_client_open(&client, f.port));
 	sp_http_client_send_text(&client, "GET /later HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -470,98 +325,91 @@ static void a_request_that_nobody_begins_with_is_answered_in_time(void **state)
 	assert_int_equal(f.dropped, 2);
 	assert_int_equal(f.begun, 1);
 	sp_http_client_close(&client);
-	finish(&f);
+	sp_http_scene_finish(&f);
 }
 
 static void a_handler_may_leave_a_request_less_time(void **state)
 {
-	fixture f = {0};
+	sp_http_scene f = {0};
 	sp_http_reply reply;
 	int64_t began = sp_clock_now_ns();
 
 	(void)state;
-	start(&f, (sp_http_options){.io_threads = 1});
+	sp_http_scene_start(&f, (sp_http_options){.io_threads = 1});
 	pthread_mutex_lock(&f.gate);
 	sp_http_call(f.port, "GET", "/later/soon", NULL, &reply);
 	assert_int_equal(reply.status, 504);
 	assert_true(sp_clock_now_ns() - began < INT64_C(5000000000));
 	pthread_mutex_unlock(&f.gate);
-	finish(&f);
+	sp_http_scene_finish(&f);
 }
 
 static void a_refusal_may_be_put_another_way(void **state)
 {
-	fixture f = {0};
+	sp_http_scene f = {0};
 	sp_http_reply reply;
 
 	(void)state;
-	start(&f, (sp_http_options){.request_timeout_ms = 200});
+	sp_http_scene_start(&f, (sp_http_options){.request_timeout_ms = 200});
 	pthread_mutex_lock(&f.gate);
 	sp_http_call(f.port, "GET", "/later/plain", NULL, &reply);
 	assert_int_equal(reply.status, 200);
 	assert_string_equal(reply.body, "504: the deadline of the request has passed");
 	pthread_mutex_unlock(&f.gate);
-	finish(&f);
+	sp_http_scene_finish(&f);
 }
 
 /* ------------------------------------------------------------------- clients */
 
-static void wait_for(atomic_int *counter, int value)
-{
-	for (int i = 0; i < 500 && *counter < value; i++)
-		pause_ms(10);
-	assert_int_equal(*counter, value);
-}
-
 static void no_work_is_done_for_a_client_that_has_gone(void **state)
 {
 	struct linger reset = {1, 0};
-	fixture f = {0};
+	sp_http_scene f = {0};
 	sp_http_client first, second;
 
 	(void)state;
-	start(&f, (sp_http_options){.io_threads = 1});
+	sp_http_scene_start(&f, (sp_http_options){.io_threads = 1});
 	pthread_mutex_lock(&f.gate);
 	assert_true(sp_http_client_open(&first, f.port));
 	assert_true(sp_http_client_open(&second, f.port));
 	sp_http_client_send_text(&first, "GET /later HTTP/1.1\r\nHost: a\r\n\r\n");
 	sp_http_client_send_text(&second, "GET /later HTTP/1.1\r\nHost: a\r\n\r\n");
-	wait_for(&f.handled, 2);
+	sp_http_scene_wait_for(&f.handled, 2);
 	setsockopt(first.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 	sp_http_client_close(&first);  /* a reset */
 	sp_http_client_close(&second); /* an ordinary end */
-	pause_ms(200);
+	sp_http_scene_pause_ms(200);
 	pthread_mutex_unlock(&f.gate);
-	wait_for(&f.dropped, 2);
+	sp_http_scene_wait_for(&f.dropped, 2);
 	assert_int_equal(f.begun, 0);
-	finish(&f);
+	sp_http_scene_finish(&f);
 }
 
 static void work_for_a_client_that_has_gone_can_be_cancelled(void **state)
 {
 	struct linger reset = {1, 0};
-	fixture f = {0};
+	sp_http_scene f = {0};
 	sp_http_client client;
 
 	(void)state;
-	start(&f, (sp_http_options){.io_threads = 1});
+	sp_http_scene_start(&f, (sp_http_options){.io_threads = 1});
 	assert_true(sp_http_client_open(&client, f.port));
 	sp_http_client_send_text(&client, "GET /later/cancelled HTTP/1.1\r\nHost: a\r\n\r\n");
-	wait_for(&f.begun, 1);
+	sp_http_scene_wait_for(&f.begun, 1);
 	setsockopt(client.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 	sp_http_client_close(&client);
-	wait_for(&f.cancelled, 1);
-	finish(&f);
+	sp_http_scene_wait_for(&f.cancelled, 1);
+	sp_http_scene_finish(&f);
 }
 
 static void a_client_that_only_stops_sending_gets_its_answer(void **state)
 {
-	fixture f = {0};
+	sp_http_scene f = {0};
 	sp_http_client client;
 	sp_http_reply reply;
 
 	(void)state;
-	start(&f, (sp_http_options){.io_threads = 1});
+	sp_http_scene_start(&f, (sp_http_options){.io_threads = 1});
 	assert_true(sp_http_client_open(&client, f.port));
 	sp_http_client_send_text(&client, "GET /later HTTP/1.1\r\nHost: a\r\n\r\n"
 					  "GET /next HTTP/1.1\r\nHost: a\r\n\r\nGET /half");
@@ -572,7 +420,7 @@ static void a_client_that_only_stops_sending_gets_its_answer(void **state)
 	assert_string_equal(reply.body, "GET/next ");
 	assert_true(sp_http_client_ends(&client, 5000));
 	sp_http_client_close(&client);
-	finish(&f);
+	sp_http_scene_finish(&f);
 }
 
 static void a_client_may_go_at_any_moment(void **state)
@@ -582,11 +430,11 @@ static void a_client_may_go_at_any_moment(void **state)
 		"POST /x HTTP/1.1\r\nHost: a\r\n"
 		"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
 	struct linger reset = {1, 0};
-	fixture f = {0};
+	sp_http_scene f = {0};
 	sp_http_reply reply;
 
 	(void)state;
-	start(&f, (sp_http_options){.io_threads = 1});
+	sp_http_scene_start(&f, (sp_http_options){.io_threads = 1});
 	for (size_t i = 0; i < 2 * (sizeof(text) - 1); i++) {
 		sp_http_client client;
 
@@ -598,18 +446,18 @@ static void a_client_may_go_at_any_moment(void **state)
 	}
 	sp_http_call(f.port, "GET", "/still", NULL, &reply);
 	assert_string_equal(reply.body, "GET/still ");
-	finish(&f);
+	sp_http_scene_finish(&f);
 }
 
 static void the_one_idle_longest_makes_room(void **state)
 {
 	enum { MOST = 4 };
-	fixture f = {0};
+	sp_http_scene f = {0};
 	sp_http_client clients[MOST], more;
 	sp_http_reply reply;
 
 	(void)state;
-	start(&f, (sp_http_options){.max_connections = MOST});
+	sp_http_scene_start(&f, (sp_http_options){.max_connections = MOST});
 	for (int i = 0; i < MOST; i++) {
 		assert_true(sp_http_client_open(&clients[i], f.port));
 		sp_http_client_send_text(&clients[i], "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -627,10 +475,10 @@ static void the_one_idle_longest_makes_room(void **state)
 	assert_true(sp_http_client_open(&clients[0], f.port));
 	for (int i = 0; i < MOST; i++)
 		sp_http_client_send_text(&clients[i], "GET /later HTTP/1.1\r\nHost: a\r\n\r\n");
-	wait_for(&f.handled, 2 * MOST + 1);
+	sp_http_scene_wait_for(&f.handled, 2 * MOST + 1);
 	assert_true(sp_http_client_open(&more, f.port));
 	sp_http_client_send_text(&more, "GET /waits HTTP/1.1\r\nHost: a\r\n\r\n");
-	pause_ms(100);
+	sp_http_scene_pause_ms(100);
 	assert_int_equal(f.handled, 2 * MOST + 1);
 	pthread_mutex_unlock(&f.gate);
 	for (int i = 0; i < MOST; i++) {
@@ -641,7 +489,7 @@ static void the_one_idle_longest_makes_room(void **state)
 	sp_http_client_receive(&more, &reply);
 	assert_string_equal(reply.body, "GET/waits ");
 	sp_http_client_close(&more);
-	finish(&f);
+	sp_http_scene_finish(&f);
 }
 
 static void whoever_has_no_whole_request_makes_room(void **state)
@@ -656,12 +504,13 @@ static void whoever_has_no_whole_request_makes_room(void **state)
 
 	(void)state;
 	for (size_t b = 0; b < sizeof(begins) / sizeof(begins[0]); b++) {
-		fixture f = {0};
+		sp_http_scene f = {0};
 		sp_http_client clients[CLIENTS];
 		sp_http_server_load load;
 		sp_http_reply reply;
 
-		start(&f, (sp_http_options){.max_connections = MOST, .io_threads = 1 + b % 2});
+		sp_http_scene_start(
+			&f, (sp_http_options){.max_connections = MOST, .io_threads = 1 + b % 2});
 		for (int i = 0; i < CLIENTS; i++) {
 			assert_true(sp_http_client_open(&clients[i], f.port));
 			sp_http_client_send_text(&clients[i], begins[b]);
@@ -674,26 +523,26 @@ static void whoever_has_no_whole_request_makes_room(void **state)
 		assert_int_equal(load.turned_away, 0);
 		for (int i = 0; i < CLIENTS; i++)
 			sp_http_client_close(&clients[i]);
-		finish(&f);
+		sp_http_scene_finish(&f);
 	}
 }
 
 /* A client that goes on sending keeps its place, however slow it is; one that is idle does not. */
 static void a_body_that_goes_on_is_not_given_up(void **state)
 {
-	fixture f = {0};
+	sp_http_scene f = {0};
 	sp_http_client slow, idle, more;
 	sp_http_reply reply;
 
 	(void)state;
-	start(&f, (sp_http_options){.max_connections = 2});
+	sp_http_scene_start(&f, (sp_http_options){.max_connections = 2});
 	assert_true(sp_http_client_open(&slow, f.port));
 	sp_http_client_send_text(&slow,
 				 "POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 16\r\n\r\n");
 	assert_true(sp_http_client_open(&idle, f.port));
 	for (int i = 0; i < 15; i++) {
 		sp_http_client_send(&slow, "x", 1);
-		pause_ms(100);
+		sp_http_scene_pause_ms(100);
 	}
 	assert_true(sp_http_client_open(&more, f.port));
 	sp_http_client_send_text(&more, "GET /more HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -706,7 +555,7 @@ static void a_body_that_goes_on_is_not_given_up(void **state)
 	sp_http_client_close(&slow);
 	sp_http_client_close(&idle);
 	sp_http_client_close(&more);
-	finish(&f);
+	sp_http_scene_finish(&f);
 }
 
 /* -------------------------------------------------------------------- memory */
@@ -714,19 +563,19 @@ static void a_body_that_goes_on_is_not_given_up(void **state)
 enum { MEMORY = 1 << 20, LARGE_BODY = 600000 };
 
 /* A server with so much memory for requests, and a client that holds much of it. */
-static void start_with_memory(fixture *f, sp_budget *memory, sp_http_client *holder)
+static void start_with_memory(sp_http_scene *f, sp_budget *memory, sp_http_client *holder)
 {
 	static char body[LARGE_BODY];
 
 	sp_budget_init(memory, MEMORY);
 	memset(body, 'x', sizeof(body));
-	start(f, (sp_http_options){.memory = memory, .max_body_bytes = 100 << 20});
+	sp_http_scene_start(f, (sp_http_options){.memory = memory, .max_body_bytes = 100 << 20});
 	assert_true(sp_http_client_open(holder, f->port));
 	sp_http_client_send_text(holder, "POST / HTTP/1.1\r\nHost: a\r\n"
 					 "Content-Length: 600000\r\n\r\n");
 	sp_http_client_send(holder, body, sizeof(body) - 1);
 	for (int i = 0; i < 500 && sp_budget_used(memory) < LARGE_BODY; i++)
-		pause_ms(10);
+		sp_http_scene_pause_ms(10);
 	assert_true(sp_budget_used(memory) >= LARGE_BODY);
 }
 
@@ -756,7 +605,7 @@ static void a_body_for_which_no_memory_is_left_is_refused_at_once(void **state)
 		{"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\naae60\r\n", 503},
 		{"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n", 413},
 	};
-	fixture f = {0};
+	sp_http_scene f = {0};
 	sp_http_client holder;
 	sp_http_reply reply;
 	sp_budget memory;
@@ -783,14 +632,14 @@ static void a_body_for_which_no_memory_is_left_is_refused_at_once(void **state)
 	assert_int_equal(reply.body_size, LARGE_BODY + 6);
 	assert_true(sp_budget_used(&memory) < LARGE_BODY);
 	sp_http_client_close(&holder);
-	finish(&f);
+	sp_http_scene_finish(&f);
 	assert_int_equal(sp_budget_used(&memory), 0);
 }
 
 static void memory_is_given_back_however_a_request_ends(void **state)
 {
 	struct linger reset = {1, 0};
-	fixture f = {0};
+	sp_http_scene f = {0};
 	sp_http_client client, late[3];
 	sp_http_reply reply;
 	sp_budget memory;
@@ -799,9 +648,9 @@ static void memory_is_given_back_however_a_request_ends(void **state)
 	(void)state;
 	memset(body, '1', 99999);
 	sp_budget_init(&memory, 16 << 20);
-	start(&f, (sp_http_options){.memory = &memory,
-				    .max_body_bytes = 1 << 20,
-				    .request_timeout_ms = 2000});
+	sp_http_scene_start(&f, (sp_http_options){.memory = &memory,
+						  .max_body_bytes = 1 << 20,
+						  .request_timeout_ms = 2000});
 	for (int i = 0; i < 40; i++) { /* gone in the middle of it */
 		assert_true(sp_http_client_open(&client, f.port));
 		sp_http_client_send_text(&client, i % 4 < 2 ? POST "Content-Length: 200000\r\n\r\n"
@@ -834,7 +683,7 @@ static void memory_is_given_back_however_a_request_ends(void **state)
 	sp_http_client_receive(&client, &reply);
 	assert_int_equal(reply.status, 408);
 	sp_http_client_close(&client);
-	finish(&f);
+	sp_http_scene_finish(&f);
 	assert_int_equal(sp_budget_used(&memory), 0);
 	assert_int_equal(memory.refused, 0);
 	free(body);
@@ -845,11 +694,11 @@ static void no_memory_costs_one_request_and_not_the_server(void **state)
 	static const char text[] = "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi"
 				   "POST /b HTTP/1.1\r\nHost: a\r\n"
 				   "Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
-	fixture f = {0};
+	sp_http_scene f = {0};
 	int failed = 0;
 
 	(void)state;
-	start(&f, (sp_http_options){.io_threads = 1});
+	sp_http_scene_start(&f, (sp_http_options){.io_threads = 1});
 	for (int64_t n = 0; n < 20; n++) {
 		sp_http_client client;
 		sp_http_reply reply;
@@ -869,19 +718,19 @@ static void no_memory_costs_one_request_and_not_the_server(void **state)
 		assert_string_equal(reply.body, "GET/still ");
 	}
 	assert_true(failed > 5);
-	finish(&f);
+	sp_http_scene_finish(&f);
 }
 
 /* -------------------------------------------------------------------- the end */
 
 static void draining_ends_connections_after_their_answer(void **state)
 {
-	fixture f = {0};
+	sp_http_scene f = {0};
 	sp_http_client client;
 	sp_http_reply reply;
 
 	(void)state;
-	start(&f, (sp_http_options){.io_threads = 1});
+	sp_http_scene_start(&f, (sp_http_options){.io_threads = 1});
 	assert_true(sp_http_client_open(&client, f.port));
 	sp_http_server_drain(f.server);
 	sp_http_client_send_text(&client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -890,25 +739,25 @@ static void draining_ends_connections_after_their_answer(void **state)
 	assert_non_null(strstr(reply.head, "\r\nConnection: close\r\n"));
 	assert_true(sp_http_client_ends(&client, 5000));
 	sp_http_client_close(&client);
-	finish(&f);
+	sp_http_scene_finish(&f);
 }
 
 static void stopping_waits_for_what_has_begun(void **state)
 {
-	fixture f = {0};
+	sp_http_scene f = {0};
 	sp_http_client waiting, half, idle, late;
 	sp_http_reply reply;
 
 	(void)state;
-	start(&f, (sp_http_options){.io_threads = 2});
+	sp_http_scene_start(&f, (sp_http_options){.io_threads = 2});
 	assert_true(sp_http_client_open(&waiting, f.port));
 	assert_true(sp_http_client_open(&half, f.port));
 	assert_true(sp_http_client_open(&idle, f.port));
 	pthread_mutex_lock(&f.gate);
 	sp_http_client_send_text(&waiting, "GET /later HTTP/1.1\r\nHost: a\r\n\r\n");
 	sp_http_client_send_text(&half, "GET /half HTTP/1.1\r\n");
-	wait_for(&f.handled, 1);
-	pause_ms(50);
+	sp_http_scene_wait_for(&f.handled, 1);
+	sp_http_scene_pause_ms(50);
 	assert_false(sp_http_server_stop(f.server, 100));
 	assert_true(sp_http_client_ends(&idle, 5000));
 	assert_false(sp_http_client_open(&late, f.port));
@@ -921,24 +770,67 @@ static void stopping_waits_for_what_has_begun(void **state)
 	sp_http_client_close(&waiting);
 	sp_http_client_close(&half);
 	sp_http_client_close(&idle);
-	finish(&f);
+	sp_http_scene_finish(&f);
 }
 
 static void a_port_in_use_is_an_error(void **state)
 {
-	fixture f = {0};
+	sp_http_scene f = {0};
 	sp_http_server *second;
-	sp_http_options options = {.host = "127.0.0.1", .io_threads = 1};
+	sp_http_address address = {.host = "127.0.0.1"};
+	sp_http_options options = {.addresses = &address, .address_count = 1, .io_threads = 1};
 	sp_error err;
 
 	(void)state;
-	start(&f, (sp_http_options){.io_threads = 1});
-	options.port = f.port;
+	sp_http_scene_start(&f, (sp_http_options){.io_threads = 1});
+	address.port = f.port;
 	assert_int_equal(sp_http_server_create(&second, &options, &err), SP_IO);
 	assert_non_null(strstr(err.text, "Address already in use"));
-	options.host = "not a host";
+	address.host = "not a host";
 	assert_int_equal(sp_http_server_create(&second, &options, &err), SP_INVALID);
-	finish(&f);
+	sp_http_scene_finish(&f);
+}
+
+static void several_addresses_are_answered(void **state)
+{
+	sp_http_address addresses[] = {
+		{.host = "127.0.0.1"}, {.host = "localhost"}, {.host = NULL}};
+	char name[] = "unix:/tmp/sp_socket_XXXXXX/socket", *slash = strrchr(name, '/');
+	sp_http_options options = {.addresses = addresses, .address_count = 3, .io_threads = 2};
+	sp_http_server *second;
+	sp_http_scene f = {0};
+	sp_http_client client;
+	sp_http_reply reply;
+	sp_error err;
+
+	(void)state;
+	*slash = '\0';
+	assert_non_null(mkdtemp(name + 5));
+	*slash = '/';
+	addresses[2].host = name;
+	sp_http_scene_start(&f, options);
+	assert_int_not_equal(sp_http_server_port(f.server, 0), sp_http_server_port(f.server, 1));
+	assert_int_equal(sp_http_server_port(f.server, 2), 0);
+	for (size_t i = 0; i < 2; i++) {
+		sp_http_call(sp_http_server_port(f.server, i), "GET", "/a", NULL, &reply);
+		assert_string_equal(reply.body, "GET/a ");
+	}
+	assert_true(sp_http_client_open_path(&client, name + 5));
+	sp_http_client_send_text(&client, "GET /path HTTP/1.1\r\nHost: a\r\n\r\n");
+	sp_http_client_receive(&client, &reply);
+	assert_string_equal(reply.body, "GET/path ");
+	sp_http_client_close(&client);
+
+	options.addresses = addresses + 2; /* taken */
+	options.address_count = 1;
+	assert_int_equal(sp_http_server_create(&second, &options, &err), SP_IO);
+	assert_non_null(strstr(err.text, "Address already in use"));
+	addresses[2].host = "unix:";
+	assert_int_equal(sp_http_server_create(&second, &options, &err), SP_INVALID);
+	sp_http_scene_finish(&f);
+	assert_int_not_equal(access(name + 5, F_OK), 0);
+	*slash = '\0';
+	assert_int_equal(rmdir(name + 5), 0);
 }
 
 int main(void)
@@ -970,6 +862,7 @@ int main(void)
 		cmocka_unit_test(draining_ends_connections_after_their_answer),
 		cmocka_unit_test(stopping_waits_for_what_has_begun),
 		cmocka_unit_test(a_port_in_use_is_an_error),
+		cmocka_unit_test(several_addresses_are_answered),
 	};
 
 	return cmocka_run_group_tests_name("http_server", tests, NULL, NULL);

@@ -155,7 +155,7 @@ static void write_told(const char *json)
 
 	sp_buffer_clear(&out);
 	assert_ok(sp_versions_report_read(&report, json, arena, &err), &err);
-	sp_metrics_write_model(&out, "m", &report);
+	sp_metrics_write_models(&out, &(sp_model_state){.name = "m", .report = &report}, 1);
 	assert_false(out.failed);
 }
 
@@ -289,15 +289,16 @@ static void answers_are_told(void **state)
 	static sp_counters counters;
 	static sp_model_counters model;
 	sp_budget memory;
-	const sp_host_state host = {.model_name = "m",
-				    .worker_count = 3,
+	const sp_model_state state_of_model = {.name = "m", .counters = &model};
+	const sp_host_state host = {.worker_count = 3,
 				    .connections = 4,
 				    .connections_dropped = 5,
 				    .connections_refused = 6,
 				    .memory = &memory,
 				    .started = 1700000000,
 				    .counters = &counters,
-				    .model = &model};
+				    .models = &state_of_model,
+				    .model_count = 1};
 
 	(void)state;
 	sp_budget_init(&memory, 200000);

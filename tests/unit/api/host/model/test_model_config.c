@@ -128,6 +128,7 @@ static void what_is_refused(void **state)
 		 "/no/such/file"},
 	};
 	sp_model_configs *configs;
+	char *text;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -136,7 +137,8 @@ static void what_is_refused(void **state)
 		if (strstr(err.text, cases[i].want) == NULL)
 			fail_msg("%s: %s", cases[i].text, err.text);
 	}
-	assert_int_equal(sp_model_configs_read(&configs, "/no/such/file", &err), SP_NOT_FOUND);
+	assert_int_equal(sp_model_configs_read(&configs, &text, "/no/such/file", &err),
+			 SP_NOT_FOUND);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-#ifndef SP_MODEL_LOADER_PROTO_MESSAGE_H
-#define SP_MODEL_LOADER_PROTO_MESSAGE_H
+#ifndef SP_MODEL_LOADER_PROTO_UNPACK_H
+#define SP_MODEL_LOADER_PROTO_UNPACK_H
 
 #include <protobuf-c/protobuf-c.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "model_loader/proto/message.h"
+#include "model_loader/proto/unpack.h"
 
 #include <string.h>
 

@@ -1,0 +1,217 @@
+#include "api/host/infer/shadow.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "api/host/infer/tensors.h"
+#include "base/alloc.h"
+#include "base/queue.h"
+#include "base/thread.h"
+
+enum { MAX_WAITING = 32, MAX_BYTES = 64 << 20, FIRST_ARENA = 4 << 10, LOWEST_PRIORITY = 19 };
+
+struct sp_shadow {
+	sp_shadow_sink sink;
+	sp_models *models;
+	sp_queue *queue;
+	sp_thread_group *thread;
+	atomic_bool closing;
+	atomic_size_t bytes; /* of all tasks */
+};
+
+/* A request and its answer, in its own arena. */
+typedef struct task {
+	sp_arena *arena;
+	size_t bytes;
+	sp_model *model;
+	int64_t version;
+	double tolerance;
+	const char *signature;
+	serving_processor_tensor *inputs; /* [input_count] */
+	size_t input_count;
+	serving_processor_tensor *answered; /* [answered_count] */
+	const char **names;                 /* [answered_count] of these */
+	size_t answered_count;
+} task;
+
+/* -------------------------------------------------------------------- copying */
+
+static size_t bytes_of(const sp_infer_request *request, const sp_infer_result *result)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < request->input_count; i++)
+		bytes += sp_tensor_bytes(&request->inputs[i]);
+	for (size_t i = 0; i < result->count; i++)
+		bytes += sp_tensor_bytes(&result->tensors[i]);
+	return bytes;
+}
+
+static bool copy_inputs(task *t, const sp_infer_request *request)
+{
+	t->inputs = sp_arena_array(t->arena, request->input_count, sizeof(t->inputs[0]));
+	if (t->inputs == NULL)
+		return false;
+	for (; t->input_count < request->input_count; t->input_count++)
+		if (!sp_tensor_copy(&t->inputs[t->input_count], &request->inputs[t->input_count],
+				    t->arena))
+			return false;
+	return true;
+}
+
+static bool copy_outputs(task *t, const sp_infer_result *result)
+{
+	t->answered = sp_arena_array(t->arena, result->count, sizeof(t->answered[0]));
+	t->names = sp_arena_array(t->arena, result->count, sizeof(t->names[0]));
+	if (t->answered == NULL || t->names == NULL)
+		return false;
+	for (; t->answered_count < result->count; t->answered_count++) {
+		serving_processor_tensor *copy = &t->answered[t->answered_count];
+
+		if (!sp_tensor_copy(copy, &result->tensors[t->answered_count], t->arena))
+			return false;
+		t->names[t->answered_count] = copy->name;
+	}
+	return true;
+}
+
+/* NULL when out of memory. */
+static task *make_task(const sp_servable *servable, const sp_infer_request *request,
+		       const sp_infer_result *result, size_t bytes)
+{
+	sp_arena *arena = sp_arena_create(FIRST_ARENA);
+	task *t = arena != NULL ? sp_arena_zeros(arena, 1, sizeof(*t)) : NULL;
+
+	if (t == NULL) {
+		sp_arena_destroy(arena);
+		return NULL;
+	}
+	t->arena = arena;
+	t->bytes = bytes;
+	t->model = servable->model;
+	t->version = servable->shadow_version;
+	t->tolerance = servable->shadow_tolerance;
+	t->signature = sp_arena_text(arena, sp_bytes_of(request->signature->name));
+	if (t->signature == NULL || !copy_inputs(t, request) || !copy_outputs(t, result)) {
+		sp_arena_destroy(arena);
+		return NULL;
+	}
+	return t;
+}
+
+static void end_task(sp_shadow *shadow, task *t)
+{
+	atomic_fetch_sub(&shadow->bytes, t->bytes);
+	sp_arena_destroy(t->arena);
+}
+
+static void offer(void *context, const sp_servable *servable, const sp_infer_request *request,
+		  const sp_infer_result *result)
+{
+	sp_shadow *shadow = context;
+	size_t bytes = bytes_of(request, result);
+	task *t = NULL;
+
+	if (atomic_fetch_add(&shadow->bytes, bytes) + bytes <= MAX_BYTES)
+		t = make_task(servable, request, result, bytes);
+	if (t != NULL && sp_queue_try_push(shadow->queue, t))
+		return;
+	sp_counter_add(&servable->model->counters.shadow_dropped, 1);
+	if (t != NULL)
+		end_task(shadow, t);
+	else
+		atomic_fetch_sub(&shadow->bytes, bytes);
+}
+
+/* -------------------------------------------------------------------- running */
+
+static bool is_alike(const task *t, const serving_processor_result *result)
+{
+	for (size_t i = 0; i < t->answered_count; i++)
+		if (!sp_tensors_are_alike(&t->answered[i],
+					  serving_processor_result_tensor(result, i), t->tolerance))
+			return false;
+	return true;
+}
+
+static void run(sp_shadow *shadow, const task *t)
+{
+	const sp_model_selector selector = {
+		.name = sp_bytes_of(t->model->name), .has_version = true, .version = t->version};
+	sp_model_counters *counters = &t->model->counters;
+	serving_processor_result *result = NULL;
+	sp_servable candidate;
+
+	if (sp_models_acquire(shadow->models, &selector, &candidate, NULL) != SP_OK ||
+	    serving_processor_handle_run_with(candidate.handle, t->signature, t->inputs,
+					      t->input_count, t->names, t->answered_count, NULL,
+					      &result, NULL) != SERVING_PROCESSOR_OK)
+		sp_counter_add(&counters->shadow_failed, 1);
+	else if (is_alike(t, result))
+		sp_counter_add(&counters->shadow_alike, 1);
+	else
+		sp_counter_add(&counters->shadow_different, 1);
+	serving_processor_result_free(result);
+	sp_servable_release(&candidate);
+}
+
+static void run_all(void *context)
+{
+	sp_shadow *shadow = context;
+	task *t;
+
+	/* Of this thread alone; without the right to it, it has the priority of the others. */
+	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), LOWEST_PRIORITY);
+	while ((t = sp_queue_pop(shadow->queue)) != NULL) {
+		if (!atomic_load(&shadow->closing))
+			run(shadow, t);
+		end_task(shadow, t);
+	}
+}
+
+/* ------------------------------------------------------------------- its life */
+
+static sp_status create(sp_shadow *shadow, sp_error *err)
+{
+	shadow->queue = sp_queue_create(MAX_WAITING);
+	if (shadow->queue == NULL)
+		return sp_no_memory(err, "the shadow requests");
+	return sp_thread_group_create(&shadow->thread, 1, "shadow", run_all, shadow, err);
+}
+
+sp_status sp_shadow_create(sp_shadow **out, sp_models *models, sp_error *err)
+{
+	sp_shadow *shadow = sp_alloc_zero(1, sizeof(*shadow));
+	sp_status status;
+
+	if (shadow == NULL)
+		return sp_no_memory(err, "the shadow requests");
+	shadow->models = models;
+	shadow->sink = (sp_shadow_sink){offer, shadow};
+	status = create(shadow, err);
+	if (status != SP_OK) {
+		sp_shadow_destroy(shadow);
+		return status;
+	}
+	*out = shadow;
+	return SP_OK;
+}
+
+const sp_shadow_sink *sp_shadow_get_sink(const sp_shadow *shadow)
+{
+	return &shadow->sink;
+}
+
+void sp_shadow_destroy(sp_shadow *shadow)
+{
+	if (shadow == NULL)
+		return;
+	atomic_store(&shadow->closing, true);
+	if (shadow->queue != NULL)
+		sp_queue_close(shadow->queue);
+	sp_thread_group_destroy(shadow->thread);
+	sp_queue_destroy(shadow->queue);
+	sp_free(shadow);
+}

@@ -1,0 +1,164 @@
+#include "api/host/infer/tensors.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+size_t sp_tensor_element_size(int dtype)
+{
+	switch (dtype) {
+	case SERVING_PROCESSOR_UINT8:
+	case SERVING_PROCESSOR_INT8:
+	case SERVING_PROCESSOR_BOOL:
+		return 1;
+	case SERVING_PROCESSOR_INT16:
+	case SERVING_PROCESSOR_UINT16:
+	case SERVING_PROCESSOR_HALF:
+	case SERVING_PROCESSOR_BFLOAT16:
+		return 2;
+	case SERVING_PROCESSOR_FLOAT:
+	case SERVING_PROCESSOR_INT32:
+	case SERVING_PROCESSOR_UINT32:
+		return 4;
+	case SERVING_PROCESSOR_DOUBLE:
+	case SERVING_PROCESSOR_INT64:
+	case SERVING_PROCESSOR_UINT64:
+	case SERVING_PROCESSOR_COMPLEX64:
+		return 8;
+	case SERVING_PROCESSOR_COMPLEX128:
+		return 16;
+	case SERVING_PROCESSOR_STRING:
+		return sizeof(serving_processor_bytes);
+	default:
+		return 0;
+	}
+}
+
+/* ----------------------------------------------------------------------- copies */
+
+size_t sp_tensor_bytes(const serving_processor_tensor *tensor)
+{
+	const serving_processor_bytes *texts = tensor->data;
+	size_t size = tensor->count * sp_tensor_element_size(tensor->dtype);
+
+	for (size_t i = 0; tensor->dtype == SERVING_PROCESSOR_STRING && i < tensor->count; i++)
+		size += texts[i].size;
+	return size;
+}
+
+static bool copy_texts(serving_processor_bytes *texts, size_t count, sp_arena *arena)
+{
+	for (size_t i = 0; i < count; i++) {
+		texts[i].data = sp_arena_text(arena, (sp_bytes){texts[i].data, texts[i].size});
+		if (texts[i].data == NULL)
+			return false;
+	}
+	return true;
+}
+
+bool sp_tensor_copy(serving_processor_tensor *out, const serving_processor_tensor *tensor,
+		    sp_arena *arena)
+{
+	size_t rank = tensor->rank > 0 ? (size_t)tensor->rank : 0;
+	size_t size = tensor->count * sp_tensor_element_size(tensor->dtype);
+	int64_t *dims = sp_arena_array(arena, rank, sizeof(*dims));
+	void *data = sp_arena_alloc(arena, size);
+
+	*out = *tensor;
+	out->name = sp_arena_text(arena, (sp_bytes){tensor->name, strlen(tensor->name)});
+	out->dims = dims;
+	out->data = data;
+	if (out->name == NULL || dims == NULL || data == NULL)
+		return false;
+	if (rank != 0)
+		memcpy(dims, tensor->dims, rank * sizeof(*dims));
+	if (size != 0)
+		memcpy(data, tensor->data, size);
+	return tensor->dtype != SERVING_PROCESSOR_STRING || copy_texts(data, tensor->count, arena);
+}
+
+/* ------------------------------------------------------------------- comparison */
+
+static double half_value(uint16_t bits)
+{
+	int exponent = bits >> 10 & 31, fraction = bits & 1023;
+	double value = exponent == 31  ? (fraction != 0 ? NAN : INFINITY)
+		       : exponent == 0 ? ldexp(fraction, -24)
+				       : ldexp(fraction + 1024, exponent - 25);
+
+	return (bits & 0x8000) != 0 ? -value : value;
+}
+
+static double bfloat16_value(uint16_t bits)
+{
+	uint32_t wide = (uint32_t)bits << 16;
+	float value;
+
+	memcpy(&value, &wide, sizeof(value));
+	return (double)value;
+}
+
+static bool is_float(int dtype)
+{
+	return dtype == SERVING_PROCESSOR_FLOAT || dtype == SERVING_PROCESSOR_DOUBLE ||
+	       dtype == SERVING_PROCESSOR_HALF || dtype == SERVING_PROCESSOR_BFLOAT16;
+}
+
+static double value_of(const serving_processor_tensor *tensor, size_t i)
+{
+	switch (tensor->dtype) {
+	case SERVING_PROCESSOR_FLOAT:
+		return (double)((const float *)tensor->data)[i];
+	case SERVING_PROCESSOR_DOUBLE:
+		return ((const double *)tensor->data)[i];
+	case SERVING_PROCESSOR_HALF:
+		return half_value(((const uint16_t *)tensor->data)[i]);
+	default:
+		return bfloat16_value(((const uint16_t *)tensor->data)[i]);
+	}
+}
+
+static bool is_near(double a, double b, double tolerance)
+{
+	if (a == b || (isnan(a) && isnan(b)))
+		return true;
+	return isfinite(a) && isfinite(b) &&
+	       fabs(a - b) <= tolerance * fmax(1, fmax(fabs(a), fabs(b)));
+}
+
+static bool are_near(const serving_processor_tensor *a, const serving_processor_tensor *b,
+		     double tolerance)
+{
+	for (size_t i = 0; i < a->count; i++)
+		if (!is_near(value_of(a, i), value_of(b, i), tolerance))
+			return false;
+	return true;
+}
+
+static bool are_equal_texts(const serving_processor_tensor *a, const serving_processor_tensor *b)
+{
+	const serving_processor_bytes *texts = a->data, *others = b->data;
+
+	for (size_t i = 0; i < a->count; i++)
+		if (!sp_bytes_equal((sp_bytes){texts[i].data, texts[i].size},
+				    (sp_bytes){others[i].data, others[i].size}))
+			return false;
+	return true;
+}
+
+bool sp_tensors_are_alike(const serving_processor_tensor *a, const serving_processor_tensor *b,
+			  double tolerance)
+{
+	size_t size = a->count * sp_tensor_element_size(a->dtype);
+
+	if (a->dtype != b->dtype || a->rank != b->rank || a->count != b->count)
+		return false;
+	for (int i = 0; i < a->rank; i++)
+		if (a->dims[i] != b->dims[i])
+			return false;
+	if (is_float(a->dtype))
+		return are_near(a, b, tolerance);
+	if (a->dtype == SERVING_PROCESSOR_STRING)
+		return are_equal_texts(a, b);
+	return size == 0 || memcmp(a->data, b->data, size) == 0;
+}

@@ -1,0 +1,110 @@
+#include "tests/support/cmocka.h"
+
+#include <string.h>
+
+#include "api/host/model/version_policy.h"
+
+static void what_is_wanted(void **state)
+{
+	static const int64_t found[] = {9, 5, 3, 1};
+	static const int64_t some[] = {1, 5, 7};
+	static const struct {
+		sp_version_policy policy;
+		const char *want; /* of each of `found`: y or n */
+	} cases[] = {
+		{{.kind = SP_POLICY_LATEST, .latest = 1}, "ynnn"},
+		{{.kind = SP_POLICY_LATEST, .latest = 3}, "yyyn"},
+		{{.kind = SP_POLICY_LATEST, .latest = 100}, "yyyy"},
+		{{.kind = SP_POLICY_ALL}, "yyyy"},
+		{{.kind = SP_POLICY_SPECIFIC, .specific = some, .specific_count = 3}, "nyny"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		for (size_t k = 0; k < 4; k++)
+			assert_int_equal(sp_version_policy_wants(&cases[i].policy, found[k], k),
+					 cases[i].want[k] == 'y');
+}
+
+/*
+ * A version is a letter and its number: wanted in upper case.  S start, due; T start, not due; L
+ * loading; A available; U unloading; E end.
+ */
+static size_t read_facts(sp_version_fact *facts, const char *text)
+{
+	static const struct {
+		char letter;
+		sp_version_state state;
+	} states[] = {{'s', SP_VERSION_START},     {'t', SP_VERSION_START},
+		      {'l', SP_VERSION_LOADING},   {'a', SP_VERSION_AVAILABLE},
+		      {'u', SP_VERSION_UNLOADING}, {'e', SP_VERSION_END}};
+	size_t count = 0;
+
+	for (; *text != '\0'; text += 2 + (text[2] == ' ')) {
+		char lower = (char)(*text | 0x20);
+		sp_version_fact fact = {.version = text[1] - '0', .wanted = *text != lower};
+
+		for (size_t i = 0; i < 6; i++)
+			if (states[i].letter == lower)
+				fact.state = states[i].state;
+		fact.due = lower == 's';
+		facts[count++] = fact;
+	}
+	return count;
+}
+
+static void what_is_next(void **state)
+{
+	static const struct {
+		const char *facts;
+		sp_version_action action;
+		int64_t version;
+	} cases[] = {
+		{"", SP_VERSION_WAIT, 0},
+		{"S1", SP_VERSION_LOAD, 1},
+		{"T1", SP_VERSION_WAIT, 0},
+		{"s1", SP_VERSION_WAIT, 0},
+		{"S1 S3 S2", SP_VERSION_LOAD, 3},
+		{"S1 T3 S2", SP_VERSION_LOAD, 2},
+		{"L3 S2", SP_VERSION_LOAD, 2},
+		{"A1", SP_VERSION_WAIT, 0},
+		/* The new one is loaded before the old one goes. */
+		{"a1 S2", SP_VERSION_LOAD, 2},
+		{"a1 L2", SP_VERSION_WAIT, 0},
+		{"a1 A2", SP_VERSION_UNLOAD, 1},
+		{"a1 E2", SP_VERSION_WAIT, 0},
+		{"a1 T2", SP_VERSION_WAIT, 0},
+		/* Oldest first, and before further ones are loaded. */
+		{"a2 a1 A3 S4", SP_VERSION_UNLOAD, 1},
+		/* None is wanted any more. */
+		{"a1 a2", SP_VERSION_UNLOAD, 1},
+		{"a1", SP_VERSION_UNLOAD, 1},
+		{"l1", SP_VERSION_WAIT, 0},
+		{"u1 e2", SP_VERSION_WAIT, 0},
+		/* Back to an older version. */
+		{"a3 S1", SP_VERSION_LOAD, 1},
+		{"a3 A1", SP_VERSION_UNLOAD, 3},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		sp_version_fact facts[8];
+		size_t count = read_facts(facts, cases[i].facts);
+		sp_version_step step = sp_version_policy_next(facts, count);
+
+		if (step.action != cases[i].action ||
+		    (step.action != SP_VERSION_WAIT &&
+		     facts[step.index].version != cases[i].version))
+			fail_msg("%s: %d", cases[i].facts, step.action);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_wanted),
+		cmocka_unit_test(what_is_next),
+	};
+
+	return cmocka_run_group_tests_name("version_policy", tests, NULL, NULL);
+}
