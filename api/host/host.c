@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "api/host/grpc/grpc.h"
+#include "api/host/infer/batcher.h"
 #include "api/host/infer/shadow.h"
 #include "api/host/limits.h"
 #include "api/host/model/server_configs.h"
@@ -13,6 +14,10 @@
 #include "base/log.h"
 
 enum { MAX_ORDERS = 4, MAX_SCRAPES = 4, FIRST_ARENA = 4 << 10 };
+
+/* Threads whose requests wait for a batch, unless the flags say how many threads there are. */
+enum { BATCH_WAITERS = 64 };
+
 enum { MAX_HEAD_BYTES = 16 << 10, HEAD_TIMEOUT_MS = 10000 };
 
 static int64_t cpu_count(void)
@@ -131,7 +136,6 @@ static sp_status read_configs(sp_host *host, sp_error *err)
 {
 	const sp_flags *flags = host->serving.flags;
 	sp_monitoring_config monitoring;
-	sp_batching_config batching;
 
 	host->arena = sp_arena_create(FIRST_ARENA);
 	if (host->arena == NULL)
@@ -142,11 +146,13 @@ static sp_status read_configs(sp_host *host, sp_error *err)
 						 host->arena, err));
 		host->serving.metrics_path = monitoring.enable ? monitoring.path : "";
 	}
+	sp_batching_config_init(&host->batching);
 	if (flags->batching_parameters_file != NULL)
-		SP_TRY(sp_batching_config_read(&batching, flags->batching_parameters_file,
+		SP_TRY(sp_batching_config_read(&host->batching, flags->batching_parameters_file,
 					       host->arena, err));
 	if (flags->ssl_config_file != NULL && *flags->ssl_config_file != '\0')
 		SP_TRY(read_tls(host, err));
+	host->serving.thread_pool_name = host->batching.thread_pool_name;
 	if (flags->grpc_socket_path != NULL && *flags->grpc_socket_path != '\0') {
 		host->socket_address = sp_arena_printf(host->arena, "unix:%s",
 						       flags->grpc_socket_path);
@@ -199,23 +205,61 @@ static sp_status start_server(sp_host *host, sp_error *err)
 	return sp_http_server_create(&host->serving.server, &options, err);
 }
 
+/*
+ * Sets the number of threads that read requests and write answers, and returns how many of them
+ * run a model at a time.
+ */
+static size_t count_threads(sp_host *host)
+{
+	const sp_flags *flags = host->serving.flags;
+	int64_t threads = flags->rest_api_num_threads, runners = host->batching.num_batch_threads;
+
+	if (!flags->enable_batching) {
+		/* Large requests may use all CPUs, which leaves a thread to small ones. */
+		runners = threads != 0 ? threads : cpu_count() + 1;
+		threads = runners;
+	} else {
+		if (runners == 0)
+			runners = cpu_count();
+		if (threads == 0)
+			threads = runners + BATCH_WAITERS;
+	}
+	host->serving.worker_count = (size_t)threads;
+	return (size_t)runners;
+}
+
+static sp_status start_batching(sp_host *host, size_t runners, sp_error *err)
+{
+	const sp_flags *flags = host->serving.flags;
+
+	if (!flags->enable_batching) {
+		if (flags->batching_parameters_file != NULL)
+			sp_log(SP_LOG_WARNING, "--batching_parameters_file has no effect without "
+					       "--enable_batching");
+		return SP_OK;
+	}
+	if (host->batching.pad_variable_length_inputs)
+		sp_log(SP_LOG_INFO, "pad_variable_length_inputs has no effect: requests of other "
+				    "lengths are batched apart");
+	SP_TRY(sp_batcher_create(&host->batcher, runners, &host->serving.memory, err));
+	sp_models_set_batcher(host->serving.models, host->batcher, &host->batching);
+	return SP_OK;
+}
+
 static sp_status start(sp_host *host, sp_error *err)
 {
-	int64_t threads = host->serving.flags->rest_api_num_threads;
 	int64_t sessions = host->serving.flags->session_num;
+	size_t runners;
 
 	log_ignored(host->serving.flags);
 	SP_TRY(read_configs(host, err));
-	/*
-	 * One more than CPUs: large requests may use all CPUs, which leaves a thread to small ones.
-	 */
-	host->serving.worker_count = (size_t)(threads != 0 ? threads : cpu_count() + 1);
+	runners = count_threads(host);
 	SP_TRY(sp_models_create(&host->serving.models, host->serving.flags,
-				sessions != 0 ? sessions : (int64_t)host->serving.worker_count,
-				err));
+				sessions != 0 ? sessions : (int64_t)runners, err));
+	set_memory(host);
+	SP_TRY(start_batching(host, runners, err));
 	SP_TRY(sp_shadow_create(&host->shadow, host->serving.models, err));
 	sp_models_set_shadow(host->serving.models, sp_shadow_get_sink(host->shadow));
-	set_memory(host);
 	host->serving.queue = sp_request_queue_create((size_t)host->serving.flags->max_queue,
 						      host->serving.worker_count);
 	host->serving.orders = sp_request_queue_create(MAX_ORDERS, 1);
@@ -316,6 +360,7 @@ void sp_host_finish(sp_host *host)
 	sp_request_queue_destroy(host->serving.scrapes);
 	sp_shadow_destroy(host->shadow);
 	sp_models_destroy(host->serving.models);
+	sp_batcher_destroy(host->batcher);
 	sp_arena_destroy(host->arena);
 	memset(host, 0, sizeof(*host));
 }

@@ -7,6 +7,7 @@
 #include "api/host/flags.h"
 #include "api/host/http/http_server.h"
 #include "api/host/http/http_tls.h"
+#include "api/host/model/server_configs.h"
 #include "api/host/request_log.h"
 #include "api/host/routes/serving.h"
 #include "api/host/upkeep.h"
@@ -23,6 +24,8 @@ typedef struct sp_host {
 	sp_serving serving;
 	struct sp_workers *workers; /* workers.h */
 	struct sp_shadow *shadow;   /* infer/shadow.h */
+	struct sp_batcher *batcher; /* infer/batcher.h; NULL: requests are not batched */
+	sp_batching_config batching;
 	sp_request_log request_log;
 	sp_upkeep upkeep;
 	sp_arena *arena;                             /* of configuration files */

@@ -135,6 +135,8 @@ sp_status sp_models_acquire(sp_models *models, const sp_model_selector *selector
 	*out = (sp_servable){.shadow_version = -1};
 	entry = sp_model_table_find(table, selector->name);
 	status = select_version(entry, selector, out, err);
+	if (status == SP_OK && out->served->batching.enabled)
+		out->batcher = models->batcher;
 	if (status == SP_OK && models->shadow != NULL) {
 		choose_shadow(entry, out);
 		out->shadow = models->shadow;
@@ -234,6 +236,13 @@ sp_status sp_models_list(sp_models *models, const sp_model_summary **out, size_t
 void sp_models_set_shadow(sp_models *models, const sp_shadow_sink *shadow)
 {
 	models->shadow = shadow;
+}
+
+void sp_models_set_batcher(sp_models *models, struct sp_batcher *batcher,
+			   const sp_batching_config *config)
+{
+	models->batcher = batcher;
+	models->batching = config;
 }
 
 /* ------------------------------------------------------------------- statuses */

@@ -67,6 +67,8 @@ struct sp_models {
 	bool strict; /* one model, given by flags, that must open at the first attempt */
 	sp_table_readers *readers;
 	const sp_shadow_sink *shadow;                 /* constant once loaded; NULL: none */
+	struct sp_batcher *batcher;                   /* likewise */
+	const sp_batching_config *batching;           /* likewise; of models without their own */
 	_Atomic(sp_model *) by_number[SP_MAX_MODELS]; /* number - 1 */
 	atomic_bool closing;
 	atomic_size_t loading; /* loads in progress */

@@ -75,6 +75,7 @@ static sp_status write_all(sp_buffer *out, const sp_serving *serving, sp_arena *
 			.name = list[i].model->name,
 			.ready = list[i].ready,
 			.counters = &list[i].model->counters,
+			.thread_pool_name = serving->thread_pool_name,
 			.versions = list[i].versions,
 			.runs = list[i].runs,
 			.statuses = read_statuses(serving, list[i].model->name, arena),
