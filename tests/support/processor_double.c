@@ -71,6 +71,8 @@ const char *serving_processor_dtype_name(int dtype)
 static void set_error(serving_processor_error **error, serving_processor_code code,
 		      const char *text)
 {
+	if (error == NULL)
+		return;
 	*error = calloc(1, sizeof(**error));
 	(*error)->code = code;
 	snprintf((*error)->text, sizeof((*error)->text), "%s", text);
@@ -341,18 +343,6 @@ serving_processor_code serving_processor_handle_run(
 {
 	return serving_processor_handle_run_with(handle, signature, inputs, input_count, outputs,
 						 output_count, NULL, result, error);
-}
-
-serving_processor_code serving_processor_handle_process(
-	const serving_processor_handle *handle, const char *signature, const void *input_data,
-	size_t input_size, const serving_processor_run_options *options, void **output_data,
-	size_t *output_size, serving_processor_error **error)
-{
-	(void)handle, (void)signature, (void)input_data, (void)input_size, (void)options;
-	*output_data = NULL;
-	*output_size = 0;
-	set_error(error, SERVING_PROCESSOR_UNSUPPORTED, "the double reads no messages");
-	return SERVING_PROCESSOR_UNSUPPORTED;
 }
 
 size_t serving_processor_result_count(const serving_processor_result *result)
