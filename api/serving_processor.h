@@ -224,7 +224,10 @@ serving_processor_run(void *model, const char *signature, const serving_processo
 
 SERVING_PROCESSOR_API size_t serving_processor_result_count(const serving_processor_result *result);
 
-/* Output i, with the name that the caller gave or its alias; owned by `result`. */
+/*
+ * Output i, with the name that the caller gave or its alias; owned by `result`.  All outputs are
+ * one array: the tensor of output i + 1 follows that of output i.
+ */
 SERVING_PROCESSOR_API const serving_processor_tensor *serving_processor_result_tensor(
 	const serving_processor_result *result, size_t i);
 

@@ -78,6 +78,10 @@ typedef struct sp_model_counters {
 	sp_histogram runtime;    /* of these, the time in the library */
 	/* Of requests that a second version was to run as well. */
 	sp_counter shadow_alike, shadow_different, shadow_failed, shadow_dropped;
+	/* Of batching: runs, and the requests and rows in them; runs whose requests were then run
+	 * alone; times from the call to the run. */
+	sp_counter batches, batch_requests, batch_rows, batch_reruns;
+	sp_histogram batch_wait;
 } sp_model_counters;
 
 /* Over all protocols: answered 200, not, and run, with their times. */
