@@ -289,7 +289,8 @@ static void answers_are_told(void **state)
 	static sp_counters counters;
 	static sp_model_counters model;
 	sp_budget memory;
-	const sp_model_state state_of_model = {.name = "m", .counters = &model};
+	const sp_model_state state_of_model = {
+		.name = "m", .counters = &model, .thread_pool_name = "batches"};
 	const sp_host_state host = {.worker_count = 3,
 				    .connections = 4,
 				    .connections_dropped = 5,
