@@ -28,14 +28,14 @@ typedef struct method {
 #define V2         "/inference.GRPCInferenceService/"
 
 static const method methods[] = {
-	{PREDICTION "Predict", PREDICT, SP_REQUEST_PREDICT, sp_grpc__predict},
+	{PREDICTION "Predict", PREDICT, SP_REQUEST_GRPC_PREDICT, sp_grpc__predict},
 	{PREDICTION "Classify", PREDICT, SP_REQUEST_EXAMPLES, sp_grpc__classify},
 	{PREDICTION "Regress", PREDICT, SP_REQUEST_EXAMPLES, sp_grpc__regress},
 	{PREDICTION "MultiInference", MULTI, SP_REQUEST_EXAMPLES, sp_grpc__multi_inference},
 	{PREDICTION "GetModelMetadata", HERE, SP_REQUEST_METADATA, sp_grpc__get_model_metadata},
 	{MODEL "GetModelStatus", HERE, SP_REQUEST_STATUS, sp_grpc__get_model_status},
 	{MODEL "HandleReloadConfigRequest", ORDER, SP_REQUEST_ADMIN, sp_grpc__reload_config},
-	{V2 "ModelInfer", INFER, SP_REQUEST_PREDICT, sp_grpc__model_infer},
+	{V2 "ModelInfer", INFER, SP_REQUEST_GRPC_PREDICT, sp_grpc__model_infer},
 	{V2 "ServerLive", HERE, SP_REQUEST_HEALTH, sp_grpc__server_live},
 	{V2 "ServerReady", HERE, SP_REQUEST_HEALTH, sp_grpc__server_ready},
 	{V2 "ModelReady", HERE, SP_REQUEST_HEALTH, sp_grpc__model_ready},

@@ -227,18 +227,16 @@ static void put_statistics(sp_buffer *out, sp_model *model)
 {
 	enum { STATS = 1, NAME = 1, COUNT = 4, EXECUTIONS, INFER };
 	enum { SUCCESS = 1, FAIL, COMPUTE_INFER = 5 };
-	uint64_t good = sp_histogram_count(&model->counters.request),
-		 runs = sp_histogram_count(&model->counters.runtime);
-	uint64_t all = sp_counter_get(&model->counters.ended);
+	const sp_model_totals totals = sp_model_counters_sum(&model->counters);
 	size_t stats = sp_message_open(out, STATS), infer;
 
 	sp_message_put_text(out, NAME, sp_bytes_of(model->name));
-	sp_message_put_number(out, COUNT, good);
-	sp_message_put_number(out, EXECUTIONS, runs);
+	sp_message_put_number(out, COUNT, totals.good);
+	sp_message_put_number(out, EXECUTIONS, totals.runs);
 	infer = sp_message_open(out, INFER);
-	put_duration(out, SUCCESS, good, sp_counter_get(&model->counters.request.sum_ns));
-	put_duration(out, FAIL, all > good ? all - good : 0, 0);
-	put_duration(out, COMPUTE_INFER, runs, sp_counter_get(&model->counters.runtime.sum_ns));
+	put_duration(out, SUCCESS, totals.good, totals.good_ns);
+	put_duration(out, FAIL, totals.failed, 0);
+	put_duration(out, COMPUTE_INFER, totals.runs, totals.runs_ns);
 	sp_message_close(out, infer);
 	sp_message_close(out, stats);
 }
