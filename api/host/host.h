@@ -5,7 +5,8 @@
 #include <stdint.h>
 
 #include "api/host/flags.h"
-#include "api/host/http/http_servers.h"
+#include "api/host/http/http_server.h"
+#include "api/host/http/http_tls.h"
 #include "api/host/model/server_configs.h"
 #include "api/host/request_log.h"
 #include "api/host/routes/serving.h"
@@ -31,6 +32,7 @@ typedef struct sp_host {
 	sp_http_address addresses[SP_MAX_ADDRESSES]; /* [address_count] */
 	size_t address_count;
 	const char *socket_address; /* "unix:PATH", of --grpc_socket_path; NULL: none */
+	sp_http_tls *tls;           /* NULL: plain */
 } sp_host;
 
 /*
@@ -42,7 +44,7 @@ SP_MUST_CHECK sp_status sp_host_start(sp_host *host, const sp_flags *flags, sp_e
 /* Opens the models, which may take minutes.  Afterwards predictions are computed. */
 SP_MUST_CHECK sp_status sp_host_load(sp_host *host, sp_error *err);
 
-/* What SIGHUP asks for: reads --model_config_file again. */
+/* What SIGHUP asks for: reads --model_config_file and --ssl_config_file again. */
 void sp_host_reload(sp_host *host);
 
 /* Whether a model is being loaded, which cannot be interrupted. */

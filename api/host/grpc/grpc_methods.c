@@ -142,8 +142,9 @@ bool sp_grpc_refuse(sp_http_request *request, int status, const char *text)
 
 	if (!is_grpc(sp_http_request_head(request)))
 		return false;
-	sp_http_request_set_answer(request,
-				   sp_grpc__failure(&failure, sp_grpc_code_of_http(status), text));
+	sp_grpc__failure(&failure, sp_grpc_code_of_http(status), text);
+	failure.answer.outcome = status;
+	sp_http_request_set_answer(request, &failure.answer);
 	return true;
 }
 

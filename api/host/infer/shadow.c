@@ -145,9 +145,9 @@ static void run(sp_shadow *shadow, const task *t)
 	sp_servable candidate;
 
 	if (sp_models_acquire(shadow->models, &selector, &candidate, NULL) != SP_OK ||
-	    serving_processor_handle_run(candidate.handle, t->signature, t->inputs, t->input_count,
-					 t->names, t->answered_count, &result,
-					 NULL) != SERVING_PROCESSOR_OK)
+	    serving_processor_handle_run_with(candidate.handle, t->signature, t->inputs,
+					      t->input_count, t->names, t->answered_count, NULL,
+					      &result, NULL) != SERVING_PROCESSOR_OK)
 		sp_counter_add(&counters->shadow_failed, 1);
 	else if (is_alike(t, result))
 		sp_counter_add(&counters->shadow_alike, 1);
