@@ -29,7 +29,7 @@ enum { MAX_SCALE = 22 }; /* 2^53 * 10^22 < 2^127 */
 static bool split(double value, uint64_t *mantissa, int *shift)
 {
 	uint64_t bits;
-	int exponent;
+	int exponent, zeros;
 
 	memcpy(&bits, &value, sizeof(bits));
 	exponent = (int)(bits >> 52);
@@ -37,9 +37,11 @@ static bool split(double value, uint64_t *mantissa, int *shift)
 		return false; /* subnormal */
 	*mantissa = (bits & 0xfffffffffffffu) | 0x10000000000000u;
 	*shift = 1075 - exponent;
-	while (*shift > 0 && (*mantissa & 1) == 0) {
-		*mantissa >>= 1;
-		--*shift;
+	zeros = __builtin_ctzll(*mantissa);
+	if (*shift > 0) {
+		zeros = zeros < *shift ? zeros : *shift;
+		*mantissa >>= zeros;
+		*shift -= zeros;
 	}
 	return *shift >= 0 && *shift < 127;
 }

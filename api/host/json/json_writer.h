@@ -24,14 +24,9 @@ void sp_json_write_key(sp_buffer *out, const char *key, bool first);
 /* {"b64":"..."} */
 void sp_json_write_base64(sp_buffer *out, sp_bytes data);
 
-/*
- * A number as TensorFlow Serving writes it: with six significant digits if they read back as
- * the same value, else with as many as any value of the type needs (9 or 17); with ".0"
- * if it would look like an integer; NaN, Infinity, -Infinity.
- */
+/* Numbers, as json_print.h says. */
 void sp_json_write_f32(sp_buffer *out, float value);
 void sp_json_write_f64(sp_buffer *out, double value);
-
 void sp_json_write_i64(sp_buffer *out, int64_t value);
 void sp_json_write_u64(sp_buffer *out, uint64_t value);
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "api/host/json/json_print.h"
 #include "api/host/json/json_writer.h"
 
 static float half_to_float(uint16_t bits)
@@ -93,4 +94,51 @@ void sp_json_write_element(sp_buffer *out, const serving_processor_tensor *tenso
 	default:
 		break; /* excluded by sp_json_can_write() */
 	}
+}
+
+/* Prints one number of a type that has few bytes per element; NULL for other types. */
+static inline char *print(char *out, int dtype, const void *data, size_t i)
+{
+	switch (dtype) {
+	case SERVING_PROCESSOR_FLOAT:
+		return sp_json_print_f32(out, ((const float *)data)[i]);
+	case SERVING_PROCESSOR_DOUBLE:
+		return sp_json_print_f64(out, ((const double *)data)[i]);
+	case SERVING_PROCESSOR_INT64:
+		return sp_json_print_i64(out, ((const int64_t *)data)[i]);
+	case SERVING_PROCESSOR_INT32:
+		return sp_json_print_i64(out, ((const int32_t *)data)[i]);
+	default:
+		return NULL;
+	}
+}
+
+enum { RUN = 64 };
+
+size_t sp_json_write_run(sp_buffer *out, const serving_processor_tensor *tensor, size_t first,
+			 size_t count, sp_bytes between)
+{
+	size_t room, done = 0, size = out->size;
+	char *start, *at;
+
+	if (tensor->dtype != SERVING_PROCESSOR_FLOAT && tensor->dtype != SERVING_PROCESSOR_DOUBLE &&
+	    tensor->dtype != SERVING_PROCESSOR_INT64 && tensor->dtype != SERVING_PROCESSOR_INT32)
+		return 0;
+	count = count < RUN ? count : RUN;
+	room = count * (SP_JSON_PRINT_BYTES + between.size);
+	if (out->failed || room > out->max_size - size)
+		return 0;
+	start = at = sp_buffer_reserve(out, room);
+	if (start == NULL)
+		return 0;
+	while (done < count) {
+		at = print(at, tensor->dtype, tensor->data, first + done);
+		if (++done < count) {
+			memcpy(at, between.data, between.size);
+			at += between.size;
+		}
+	}
+	out->size = size + (size_t)(at - start);
+	*at = '\0';
+	return done;
 }

@@ -6,6 +6,7 @@
 
 #include "api/serving_processor.h"
 #include "base/buffer.h"
+#include "base/bytes.h"
 
 /* Elements of typed tensors as JSON values.  Threads: pure but for the buffer. */
 
@@ -17,5 +18,12 @@ bool sp_json_can_write(int dtype);
  * UTF-8 become U+FFFD.
  */
 void sp_json_write_element(sp_buffer *out, const serving_processor_tensor *tensor, size_t i);
+
+/*
+ * Appends elements from `first` on, with `between` between them; returns how many: not all of
+ * `count` if these are many, none if the type is a rare one or the buffer is almost full.
+ */
+size_t sp_json_write_run(sp_buffer *out, const serving_processor_tensor *tensor, size_t first,
+			 size_t count, sp_bytes between);
 
 #endif

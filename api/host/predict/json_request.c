@@ -31,11 +31,23 @@ typedef struct data_key {
 	sp_error error;
 } data_key;
 
+/*
+ * The text between a value and the next one in the first of the "instances", such as `, "age": `.
+ * Clients write all objects alike, so that a comparison of bytes replaces the search for the key.
+ */
+typedef struct member {
+	const char *text;
+	size_t size;
+	size_t input;
+} member;
+
 struct sp_json_request {
 	sp_budget *budget;
 	sp_arena *arena;
 	sp_json_reader reader;
-	input *inputs; /* [input_capacity] */
+	input *inputs;   /* [input_capacity] */
+	member *members; /* likewise; the first `member_count` are known */
+	size_t member_count;
 	serving_processor_tensor *tensors;
 	size_t input_capacity;
 	const sp_host_signatures *set;
@@ -81,6 +93,7 @@ void sp_json_request_destroy(sp_json_request *request)
 	for (size_t i = 0; i < request->input_capacity; i++)
 		drop(&request->inputs[i].elements);
 	sp_free(request->inputs);
+	sp_free(request->members);
 	sp_free(request->tensors);
 	sp_json_reader_fini(&request->reader);
 	sp_arena_destroy(request->arena);
@@ -117,26 +130,39 @@ static void reset(sp_json_request *request)
 	request->instances.start = request->columns.start = NULL;
 }
 
+static bool grow(sp_json_request *request, size_t need)
+{
+	size_t have = request->input_capacity;
+	serving_processor_tensor *tensors;
+	member *members;
+	input *inputs;
+
+	inputs = sp_alloc_resize(request->inputs, need, sizeof(*inputs));
+	if (inputs == NULL)
+		return false;
+	memset(inputs + have, 0, (need - have) * sizeof(*inputs));
+	request->inputs = inputs;
+	members = sp_alloc_resize(request->members, need, sizeof(*members));
+	if (members == NULL)
+		return false;
+	request->members = members;
+	tensors = sp_alloc_resize(request->tensors, need, sizeof(*tensors));
+	if (tensors == NULL)
+		return false;
+	request->tensors = tensors;
+	request->input_capacity = need;
+	return true;
+}
+
 /* Makes one empty input per input of the signature. */
 static sp_status prepare(sp_json_request *request, const sp_host_signature *signature,
 			 sp_error *err)
 {
 	size_t have = request->input_capacity, need = signature->input_count;
 
-	if (need > have) {
-		input *inputs = sp_alloc_resize(request->inputs, need, sizeof(*inputs));
-		serving_processor_tensor *tensors;
-
-		if (inputs == NULL)
-			return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu inputs", need);
-		memset(inputs + have, 0, (need - have) * sizeof(*inputs));
-		request->inputs = inputs;
-		tensors = sp_alloc_resize(request->tensors, need, sizeof(*tensors));
-		if (tensors == NULL)
-			return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu inputs", need);
-		request->tensors = tensors;
-		request->input_capacity = need;
-	}
+	if (need > have && !grow(request, need))
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu inputs", need);
+	request->member_count = 0;
 	for (size_t i = 0; i < need; i++) {
 		request->inputs[i].elements.dtype = signature->inputs[i]->dtype;
 		request->inputs[i].elements.budget = request->budget;
@@ -209,6 +235,11 @@ static sp_status read_instance(sp_json_request *request, input *in, sp_error *er
 	sp_json_shape shape;
 	char want[128], got[128];
 
+	if (in->seen != 0 && in->shape.rank == 0 &&
+	    sp_json_tensor_read_plain(&request->reader, &in->elements)) {
+		in->seen++;
+		return SP_OK;
+	}
 	SP_TRY(sp_json_tensor_read(&request->reader, &in->elements, &shape, request->arena, err));
 	n = in->elements.count - before;
 	if (in->seen++ == 0) {
@@ -256,14 +287,35 @@ static sp_status element_error(sp_status status, size_t item, sp_bytes key, sp_e
 		item, key.size < 64 ? (int)key.size : 64, key.data);
 }
 
-static sp_status read_member(sp_json_request *request, const sp_host_signature *signature,
-			     size_t item, size_t guess, sp_bytes key, sp_error *err)
+/* Whether the text of the n-th member of the first instance follows. */
+static bool is_known(const sp_json_request *request, size_t n)
 {
-	size_t i;
+	const sp_json_reader *reader = &request->reader;
+	const member *m = &request->members[n];
 
-	if (!find_input(signature, key, guess, &i))
+	return n < request->member_count && (size_t)(reader->end - reader->at) >= m->size &&
+	       memcmp(reader->at, m->text, m->size) == 0;
+}
+
+/* `text`: where the text before this member starts. */
+static sp_status find_member(sp_json_request *request, const sp_host_signature *signature,
+			     size_t item, size_t n, sp_bytes key, const char *text, size_t *out,
+			     sp_error *err)
+{
+	if (!find_input(signature, key, n, out))
 		return sp_error_set(err, SP_INVALID, "JSON object: does not have named input: %.*s",
 				    key.size < 64 ? (int)key.size : 64, key.data);
+	if (item == 0 && n == request->member_count && n < signature->input_count &&
+	    (n != 0 || !sp_bytes_equal_text(key, "b64"))) {
+		(void)sp_json_peek(&request->reader);
+		request->members[n] = (member){text, (size_t)(request->reader.at - text), *out};
+		request->member_count++;
+	}
+	return SP_OK;
+}
+
+static sp_status read_member(sp_json_request *request, size_t item, size_t i, sp_error *err)
+{
 	if (request->inputs[i].seen != item)
 		return sp_error_set(err, SP_INVALID, "the key occurs twice");
 	return read_instance(request, &request->inputs[i], err);
@@ -275,13 +327,26 @@ static sp_status read_object_instance(sp_json_request *request, const sp_host_si
 	sp_status status;
 	sp_bytes key;
 	bool more;
-	size_t n;
+	size_t n, i;
 
 	for (n = 0;; n++) {
+		const char *text = request->reader.at;
+
+		if (item != 0 && is_known(request, n)) {
+			request->reader.at += request->members[n].size;
+			i = request->members[n].input;
+			status = read_member(request, item, i, err);
+			if (status != SP_OK)
+				return element_error(status, item,
+						     sp_bytes_of(signature->inputs[i]->alias), err);
+			continue;
+		}
 		SP_TRY(sp_json_object_next(&request->reader, n, &more, &key, request->arena, err));
 		if (!more)
 			break;
-		status = read_member(request, signature, item, n, key, err);
+		status = find_member(request, signature, item, n, key, text, &i, err);
+		if (status == SP_OK)
+			status = read_member(request, item, i, err);
 		if (status != SP_OK)
 			return element_error(status, item, key, err);
 	}
@@ -293,7 +358,8 @@ static sp_status read_item(sp_json_request *request, const sp_host_signature *si
 {
 	sp_json_reader *reader = &request->reader;
 	bool braces = sp_json_peek(reader) == SP_JSON_OBJECT;
-	bool object = braces && !sp_json_is_base64(reader, request->arena);
+	bool object = braces &&
+		      (is_known(request, 0) || !sp_json_is_base64(reader, request->arena));
 	sp_status status;
 
 	if (item == 0) {

@@ -68,6 +68,20 @@ static void write_element(writer *w, int depth)
 		sp_json_write_element(w->out, w->tensor, i);
 }
 
+/* Writes as many of the next elements as sp_json_write_run() does; returns how many. */
+static int64_t write_run(writer *w, size_t count, int depth)
+{
+	static const char line[] = ",\n                                ";
+	size_t size = w->spread ? 2 + 4 * (size_t)depth : 2, many;
+
+	if (w->spread && size >= sizeof(line))
+		return 0;
+	many = sp_json_write_run(w->out, w->tensor, w->offset, count,
+				 (sp_bytes){w->spread ? line : ", ", size});
+	w->offset += many;
+	return (int64_t)many;
+}
+
 /* ---------------------------------------------------------------- shape */
 
 /*
@@ -84,12 +98,20 @@ static void write_level(writer *w, int level, int depth)
 	}
 	count = w->tensor->dims[level];
 	sp_buffer_append_char(w->out, '[');
-	for (int64_t i = 0; i < count && !w->out->failed; i++) {
+	for (int64_t i = 0; i < count && !w->out->failed;) {
+		int64_t many = 0;
+
 		if (i != 0)
 			sp_buffer_append(w->out, ", ", w->spread ? 1 : 2);
 		if (w->spread)
 			new_line(w->out, depth + 1);
-		write_level(w, level + 1, depth + 1);
+		if (level + 1 == w->tensor->rank)
+			many = write_run(w, (size_t)(count - i), depth + 1);
+		if (many == 0) {
+			write_level(w, level + 1, depth + 1);
+			many = 1;
+		}
+		i += many;
 	}
 	if (w->spread && count != 0)
 		new_line(w->out, depth);
@@ -156,6 +178,15 @@ static void write_row(sp_buffer *out, const serving_processor_tensor *const *ten
 	}
 }
 
+/* Writes some of the rows of a single output of one element per row; returns how many. */
+static int64_t write_scalars(sp_buffer *out, const serving_processor_tensor *tensor, int64_t row)
+{
+	writer w = writer_of(out, tensor, false);
+
+	w.offset = (size_t)row;
+	return write_run(&w, (size_t)(tensor->dims[0] - row), 2);
+}
+
 static void write_rows(sp_buffer *out, const serving_processor_tensor *const *tensors, size_t count)
 {
 	int64_t rows = tensors[0]->dims[0];
@@ -163,10 +194,18 @@ static void write_rows(sp_buffer *out, const serving_processor_tensor *const *te
 	sp_buffer_append_char(out, '{');
 	write_key(out, "predictions", true, 1);
 	sp_buffer_append_char(out, '[');
-	for (int64_t row = 0; row < rows && !out->failed; row++) {
+	for (int64_t row = 0; row < rows && !out->failed;) {
+		int64_t many = 0;
+
 		if (row != 0)
 			sp_buffer_append(out, ", ", count > 1 ? 1 : 2);
-		write_row(out, tensors, count, row);
+		if (count == 1 && tensors[0]->rank == 1)
+			many = write_scalars(out, tensors[0], row);
+		if (many == 0) {
+			write_row(out, tensors, count, row);
+			many = 1;
+		}
+		row += many;
 	}
 	if (rows != 0)
 		new_line(out, 1);

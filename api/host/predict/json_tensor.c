@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/host/json/json_base64.h"
+#include "api/host/json/json_plain.h"
 #include "api/host/predict/dtype_name.h"
 #include "base/alloc.h"
 
@@ -162,6 +163,44 @@ static sp_status read_small(input *in, int64_t least, int64_t most, size_t size)
 	else
 		*(uint32_t *)slot = (uint32_t)value;
 	return SP_OK;
+}
+
+/* Reads plain numbers into the room there is. */
+static size_t read_plain(sp_json_reader *reader, sp_json_elements *elements, size_t most)
+{
+	static const size_t sizes[] = {[SERVING_PROCESSOR_FLOAT] = sizeof(float),
+				       [SERVING_PROCESSOR_DOUBLE] = sizeof(double),
+				       [SERVING_PROCESSOR_INT32] = sizeof(int32_t),
+				       [SERVING_PROCESSOR_INT64] = sizeof(int64_t)};
+	size_t dtype = (size_t)elements->dtype, size, room;
+	void *to;
+
+	if (dtype >= sizeof(sizes) / sizeof(sizes[0]) || sizes[dtype] == 0)
+		return 0;
+	size = sizes[dtype];
+	room = elements->capacity_bytes / size - elements->count;
+	room = room < most ? room : most;
+	if (room == 0)
+		return 0;
+	to = elements->data + elements->count * size;
+	switch (dtype) {
+	case SERVING_PROCESSOR_FLOAT:
+		return sp_json_plain_f32(reader, to, room);
+	case SERVING_PROCESSOR_DOUBLE:
+		return sp_json_plain_f64(reader, to, room);
+	case SERVING_PROCESSOR_INT32:
+		return sp_json_plain_i32(reader, to, room);
+	default:
+		return sp_json_plain_i64(reader, to, room);
+	}
+}
+
+bool sp_json_tensor_read_plain(sp_json_reader *reader, sp_json_elements *elements)
+{
+	if (read_plain(reader, elements, 1) == 0)
+		return false;
+	elements->count++;
+	return true;
 }
 
 static sp_status read_bool(input *in)
@@ -334,19 +373,42 @@ static sp_status close_level(input *in, int level, size_t n)
 	return SP_OK;
 }
 
+/*
+ * Reads as many elements of a list as there are plain numbers and room for them; returns how many.
+ * When it returns 0, read_leaf() makes room or says what is wrong.
+ */
+static size_t read_run(input *in, int level)
+{
+	size_t count;
+
+	if (in->shape->rank >= 0 && in->shape->rank != level)
+		return 0;
+	count = read_plain(in->reader, in->elements, SIZE_MAX);
+	if (count != 0)
+		fix_rank(in->shape, level);
+	in->elements->count += count;
+	return count;
+}
+
 /* The recursion is at most SP_JSON_TENSOR_MAX_RANK deep. */
 static sp_status read_level(input *in, int level)
 {
+	size_t many;
 	bool more;
 
 	if (sp_json_peek(in->reader) != SP_JSON_ARRAY)
 		return read_leaf(in, level);
 	SP_TRY(check_level(in, level));
-	for (size_t n = 0;; n++) {
+	for (size_t n = 0;;) {
 		SP_TRY(sp_json_array_next(in->reader, n, &more, in->err));
 		if (!more)
 			return close_level(in, level, n);
-		SP_TRY(read_level(in, level + 1));
+		many = read_run(in, level + 1);
+		n += many;
+		if (many == 0) {
+			SP_TRY(read_level(in, level + 1));
+			n++;
+		}
 	}
 }
 

@@ -45,6 +45,12 @@ typedef struct sp_json_elements {
 SP_MUST_CHECK sp_status sp_json_tensor_read(sp_json_reader *reader, sp_json_elements *elements,
 					    sp_json_shape *shape, sp_arena *arena, sp_error *err);
 
+/*
+ * Appends the next value if it is a plain number (json_plain.h) of the type and there is room;
+ * false: nothing has changed, and sp_json_tensor_read() must read it.
+ */
+bool sp_json_tensor_read_plain(sp_json_reader *reader, sp_json_elements *elements);
+
 /* Whether the next value is exactly {"b64": "<text>"}; the reader does not move. */
 bool sp_json_is_base64(sp_json_reader *reader, sp_arena *arena);
 
