@@ -13,7 +13,7 @@ typedef enum method_kind {
 	PREDICT, /* a worker; the message has a model_spec, a model_name or tasks */
 	INFER,
 	MULTI,
-	ORDER, /* the thread for orders, which may take long; with --admin_routes only */
+	ORDER, /* the thread for orders, which may take long; sp_flags.orders_by_rpc */
 } method_kind;
 
 typedef struct method {
@@ -94,7 +94,7 @@ static void queue(sp_serving *serving, sp_http_request *request, const method *c
 		sp_route__enqueue(serving, request, compute);
 		return;
 	}
-	if (!serving->flags->admin_routes) {
+	if (!serving->flags->orders_by_rpc) {
 		sp_grpc__fail(request, SP_GRPC_PERMISSION_DENIED, "Only with --admin_routes");
 		return;
 	}

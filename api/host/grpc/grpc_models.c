@@ -46,23 +46,20 @@ sp_status sp_grpc__get_model_status(sp_grpc_call *call, sp_error *err)
 	return SP_OK;
 }
 
-/* A failure is told in the response, as TensorFlow Serving does. */
+/* The response tells the status, too, which is OK where there is a response. */
 sp_status sp_grpc__reload_config(sp_grpc_call *call, sp_error *err)
 {
-	enum { STATUS = 1, CODE = 1, MESSAGE };
+	enum { STATUS = 1 };
 	sp_model_configs *configs;
 	sp_status status;
-	size_t told;
 
 	SP_TRY(sp_config_message_decode(&configs, call->message, err));
 	status = sp_models_apply(call->serving->models, configs, err);
-	told = sp_message_open(&call->out, STATUS);
-	if (status != SP_OK) {
-		sp_message_put_number(&call->out, CODE, (uint64_t)sp_tensorflow_code(status));
-		sp_message_put_text(&call->out, MESSAGE, sp_bytes_of(err->text));
-	}
-	sp_message_close(&call->out, told);
-	return SP_OK;
+	if (status == SP_NOT_FOUND) /* a label of a version that is not available */
+		call->code = SP_GRPC_FAILED_PRECONDITION;
+	if (status == SP_OK)
+		sp_message_close(&call->out, sp_message_open(&call->out, STATUS));
+	return status;
 }
 
 /* ------------------------------------------------------------ V2: readiness */
