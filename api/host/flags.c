@@ -326,8 +326,8 @@ static sp_status read_flag(sp_flags *out, int argc, char **argv, int *i, sp_erro
 }
 
 /*
- * Exactly one flag says what to serve.  But TensorFlow Serving's file replaces a folder: the command
- * of its container image always has one.
+ * Exactly one flag says what to serve.  But TensorFlow Serving's file replaces a folder: the
+ * command of its container image always has one.
  */
 static sp_status check_source(sp_flags *flags_read, sp_error *err)
 {
