@@ -98,7 +98,7 @@ typedef struct tensor_scan {
 static sp_status add_dim(tensor_scan *scan, uint64_t dim, sp_error *err)
 {
 	if (scan->rank == MAX_DIMS)
-		return sp_error_set(err, SP_UNSUPPORTED, "more than %d dimensions", MAX_DIMS);
+		return sp_error_set(err, SP_INVALID, "more than %d dimensions", MAX_DIMS);
 	scan->dims[scan->rank++] = (int64_t)dim;
 	return SP_OK;
 }
