@@ -10,6 +10,7 @@
 #include "api/host/http/http_servers.h"
 #include "api/host/metrics/counters.h"
 #include "api/host/model/models.h"
+#include "api/host/routes/job_here.h"
 #include "api/host/routes/request_queue.h"
 #include "base/budget.h"
 
@@ -26,6 +27,7 @@ typedef struct sp_serving {
 	sp_http_servers *servers;  /* only for sp_http_servers_get_load() */
 	const char *metrics_path;  /* "": none */
 	sp_budget memory;          /* of requests and answers */
+	sp_jobs_here *here;        /* predictions that I/O threads compute themselves */
 	sp_request_queue *queue;   /* predictions, for the workers */
 	sp_request_queue *orders;  /* orders about versions */
 	sp_request_queue *scrapes; /* requests for metrics */
