@@ -38,7 +38,8 @@ static const struct {
 } ignored[] = {
 	{"enable_grpc_healthcheck_service", true, "the health service is always there"},
 	{"enable_model_warmup", true, "a version is always warmed before it is served"},
-	{"enable_per_model_batching_parameters", true, "batching is the same for all models"},
+	{"enable_per_model_batching_parameters", true,
+	 "the JSON form of --model_config_file has batching parameters of a model"},
 	{"enable_profiler", true, "there is no profiler"},
 	{"enable_signature_method_name_check", true, "any signature can be asked for"},
 	{"flush_filesystem_caches", true, "the system takes its page cache back as it needs it"},
@@ -117,9 +118,9 @@ static const flag flags[] = {
 	{"monitoring_config_file", TEXT, AT(monitoring_config_file), NULL, 0, 0, "FILE",
 	 "TensorFlow Serving's MonitoringConfig, instead of --metrics_path"},
 	{"enable_batching", SWITCH, AT(enable_batching), "false", 0, 0, NULL,
-	 "without effect: requests are computed one by one"},
+	 "run requests that wait at the same time together"},
 	{"batching_parameters_file", TEXT, AT(batching_parameters_file), NULL, 0, 0, "FILE",
-	 "TensorFlow Serving's BatchingParameters; checked, without effect"},
+	 "TensorFlow Serving's BatchingParameters, with --enable_batching"},
 	{"session_num", NUMBER, AT(session_num), "0", 0, 1024, "N",
 	 "sessions of the model; 0: as many as --rest_api_num_threads"},
 
@@ -197,8 +198,6 @@ void sp_flags_print_help(FILE *out)
 
 void sp_flags_print_ignored(const sp_flags *out, sp_buffer *text)
 {
-	if (out->enable_batching)
-		sp_buffer_append_text(text, "--enable_batching (requests are computed one by one)");
 	for (size_t i = 0; i < IGNORED_COUNT; i++)
 		if ((out->ignored >> i & 1) != 0)
 			sp_buffer_printf(text, "%s--%s (%s)", text->size != 0 ? ", " : "",
@@ -398,10 +397,24 @@ static bool is_tfs(int argc, char **argv)
 	return tfs;
 }
 
+/*
+ * TensorFlow Serving lets whoever connects change its models.  Here that is so with its defaults,
+ * and where only this machine can connect to a host whose models come from a file.
+ */
+static bool may_order_by_rpc(const sp_flags *out)
+{
+	const char *host = out->rest_api_host;
+	bool loopback = strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
+			strcmp(host, "localhost") == 0;
+
+	return out->admin_routes || out->tfs || (out->model_config_file != NULL && loopback);
+}
+
 sp_status sp_flags_parse(sp_flags *out, int argc, char **argv, sp_error *err)
 {
 	SP_TRY(set_defaults(out, is_tfs(argc, argv), err));
 	for (int i = 1; i < argc; i++)
 		SP_TRY(read_flag(out, argc, argv, &i, err));
+	out->orders_by_rpc = may_order_by_rpc(out);
 	return check(out, err);
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "api/host/grpc/grpc.h"
+#include "api/host/infer/batcher.h"
 #include "api/host/infer/shadow.h"
 #include "api/host/limits.h"
 #include "api/host/model/server_configs.h"
@@ -13,6 +14,10 @@
 #include "base/log.h"
 
 enum { MAX_ORDERS = 4, MAX_SCRAPES = 4, FIRST_ARENA = 4 << 10 };
+
+/* Threads whose requests wait for a batch, unless the flags say how many threads there are. */
+enum { BATCH_WAITERS = 64 };
+
 enum { MAX_HEAD_BYTES = 16 << 10, HEAD_TIMEOUT_MS = 10000 };
 
 static int64_t cpu_count(void)
@@ -80,22 +85,50 @@ static void set_memory(sp_host *host)
 	sp_budget_init(&host->serving.memory, memory < SIZE_MAX ? (size_t)memory : SIZE_MAX);
 }
 
-/* Where to listen; TensorFlow Serving takes port 0 of its REST API for none. */
-static size_t list_addresses(sp_host *host, sp_http_address *out)
+/*
+ * Where to listen; TensorFlow Serving takes port 0 of its REST API for none, and has TLS for gRPC
+ * only.
+ */
+static size_t list_addresses(const sp_host *host, sp_http_address *out)
 {
 	const sp_flags *flags = host->serving.flags;
+	bool one_port = flags->port == flags->rest_api_port && flags->port != 0;
 	size_t count = 0;
 
-	if (flags->rest_api_port != 0 || !flags->tfs)
+	if ((flags->rest_api_port != 0 || !flags->tfs) && !one_port)
 		out[count++] = (sp_http_address){flags->rest_api_host,
-						 (uint16_t)flags->rest_api_port};
-	/* Of equal ones one will do: any port answers all protocols. */
-	if ((flags->port > 0 && flags->port != flags->rest_api_port) ||
-	    (flags->port == 0 && !flags->tfs))
-		out[count++] = (sp_http_address){flags->rest_api_host, (uint16_t)flags->port};
+						 (uint16_t)flags->rest_api_port,
+						 flags->tfs ? NULL : host->tls};
+	if (flags->port > 0 ||
+	    (flags->port == 0 && !flags->tfs)) /* any port answers all protocols */
+		out[count++] = (sp_http_address){flags->rest_api_host, (uint16_t)flags->port,
+						 host->tls};
 	if (host->socket_address != NULL)
-		out[count++] = (sp_http_address){host->socket_address, 0};
+		out[count++] = (sp_http_address){host->socket_address, 0, NULL};
 	return count;
+}
+
+/* Reads --ssl_config_file, at the start or again. */
+static sp_status read_tls(sp_host *host, sp_error *err)
+{
+	sp_arena *arena = sp_arena_create(FIRST_ARENA);
+	sp_ssl_config config;
+	sp_http_tls_options options;
+	sp_status status;
+
+	if (arena == NULL)
+		return sp_no_memory(err, "the configuration");
+	status = sp_ssl_config_read(&config, host->serving.flags->ssl_config_file, arena, err);
+	if (status == SP_OK) {
+		options = (sp_http_tls_options){.certificate = config.server_cert,
+						.key = config.server_key,
+						.client_ca = config.custom_ca,
+						.verify_client = config.client_verify};
+		status = host->tls == NULL ? sp_http_tls_create(&host->tls, &options, err)
+					   : sp_http_tls_reload(host->tls, &options, err);
+	}
+	sp_arena_destroy(arena);
+	return status;
 }
 
 /* Reads the configuration files of the flags, but for that of the models. */
@@ -103,7 +136,6 @@ static sp_status read_configs(sp_host *host, sp_error *err)
 {
 	const sp_flags *flags = host->serving.flags;
 	sp_monitoring_config monitoring;
-	sp_batching_config batching;
 
 	host->arena = sp_arena_create(FIRST_ARENA);
 	if (host->arena == NULL)
@@ -114,17 +146,19 @@ static sp_status read_configs(sp_host *host, sp_error *err)
 						 host->arena, err));
 		host->serving.metrics_path = monitoring.enable ? monitoring.path : "";
 	}
+	sp_batching_config_init(&host->batching);
 	if (flags->batching_parameters_file != NULL)
-		SP_TRY(sp_batching_config_read(&batching, flags->batching_parameters_file,
+		SP_TRY(sp_batching_config_read(&host->batching, flags->batching_parameters_file,
 					       host->arena, err));
+	if (flags->ssl_config_file != NULL && *flags->ssl_config_file != '\0')
+		SP_TRY(read_tls(host, err));
+	host->serving.thread_pool_name = host->batching.thread_pool_name;
 	if (flags->grpc_socket_path != NULL && *flags->grpc_socket_path != '\0') {
 		host->socket_address = sp_arena_printf(host->arena, "unix:%s",
 						       flags->grpc_socket_path);
 		if (host->socket_address == NULL)
 			return sp_no_memory(err, "the configuration");
 	}
-	if (flags->ssl_config_file != NULL)
-		return sp_error_set(err, SP_UNSUPPORTED, "--ssl_config_file: no TLS is built in");
 	return SP_OK;
 }
 
@@ -152,6 +186,7 @@ static sp_status start_server(sp_host *host, sp_error *err)
 	const sp_flags *flags = host->serving.flags;
 	size_t descriptors = sp_limits_raise_descriptors();
 	sp_http_options options = {
+		.addresses = host->addresses,
 		.reuse_port = flags->reuse_port,
 		.cors = flags->rest_api_enable_cors_support,
 		.io_threads = io_thread_count(flags),
@@ -172,30 +207,69 @@ static sp_status start_server(sp_host *host, sp_error *err)
 	};
 
 	host->address_count = list_addresses(host, host->addresses);
-	return sp_http_servers_create(&host->serving.servers, host->addresses, host->address_count,
-				      &options, err);
+	options.address_count = host->address_count;
+	return sp_http_server_create(&host->serving.server, &options, err);
+}
+
+/*
+ * Sets the number of threads that read requests and write answers, and returns how many of them
+ * run a model at a time.
+ */
+static size_t count_threads(sp_host *host)
+{
+	const sp_flags *flags = host->serving.flags;
+	int64_t threads = flags->rest_api_num_threads, runners = host->batching.num_batch_threads;
+
+	if (!flags->enable_batching) {
+		/* Large requests may use all CPUs, which leaves a thread to small ones. */
+		runners = threads != 0 ? threads : cpu_count() + 1;
+		threads = runners;
+	} else {
+		if (runners == 0)
+			runners = cpu_count();
+		if (threads == 0)
+			threads = runners + BATCH_WAITERS;
+	}
+	host->serving.worker_count = (size_t)threads;
+	return (size_t)runners;
+}
+
+static sp_status start_batching(sp_host *host, size_t runners, sp_error *err)
+{
+	const sp_flags *flags = host->serving.flags;
+
+	if (!flags->enable_batching) {
+		if (flags->batching_parameters_file != NULL)
+			sp_log(SP_LOG_WARNING, "--batching_parameters_file has no effect without "
+					       "--enable_batching");
+		return SP_OK;
+	}
+	if (host->batching.pad_variable_length_inputs)
+		sp_log(SP_LOG_INFO, "pad_variable_length_inputs has no effect: requests of other "
+				    "lengths are batched apart");
+	SP_TRY(sp_batcher_create(&host->batcher, runners, &host->serving.memory, err));
+	sp_models_set_batcher(host->serving.models, host->batcher, &host->batching);
+	return SP_OK;
 }
 
 static sp_status start(sp_host *host, sp_error *err)
 {
-	int64_t threads = host->serving.flags->rest_api_num_threads;
 	int64_t sessions = host->serving.flags->session_num;
+	size_t runners;
 
 	log_ignored(host->serving.flags);
 	SP_TRY(read_configs(host, err));
-	/*
-	 * One more than CPUs: large requests may use all CPUs, which leaves a thread to small ones.
-	 */
-	host->serving.worker_count = (size_t)(threads != 0 ? threads : cpu_count() + 1);
+	runners = count_threads(host);
 	SP_TRY(sp_models_create(&host->serving.models, host->serving.flags,
-				sessions != 0 ? sessions : (int64_t)host->serving.worker_count,
-				err));
+				sessions != 0 ? sessions : (int64_t)runners, err));
+	set_memory(host);
+	SP_TRY(start_batching(host, runners, err));
 	SP_TRY(sp_shadow_create(&host->shadow, host->serving.models, err));
 	sp_models_set_shadow(host->serving.models, sp_shadow_get_sink(host->shadow));
-	set_memory(host);
-	SP_TRY(sp_jobs_here_create(&host->serving.here,
-				   SP_MAX_ADDRESSES * io_thread_count(host->serving.flags),
-				   &host->serving.memory, err));
+	if (!host->serving.flags->enable_batching) /* which waits for other requests */
+		SP_TRY(sp_jobs_here_create(&host->serving.here,
+					   io_thread_count(host->serving.flags),
+					   &host->serving.memory, err));
 	host->serving.queue = sp_request_queue_create((size_t)host->serving.flags->max_queue,
 						      host->serving.worker_count);
 	host->serving.orders = sp_request_queue_create(MAX_ORDERS, 1);
@@ -226,11 +300,25 @@ sp_status sp_host_load(sp_host *host, sp_error *err)
 	return sp_models_load(host->serving.models, err);
 }
 
+static void reload_tls(sp_host *host)
+{
+	const char *file = host->serving.flags->ssl_config_file;
+	sp_error err;
+
+	if (host->tls == NULL)
+		return;
+	if (read_tls(host, &err) == SP_OK)
+		sp_log(SP_LOG_INFO, "SIGHUP: certificates and key are those of %s now", file);
+	else
+		sp_log(SP_LOG_ERROR, "SIGHUP: certificates and key stay as they are: %s", err.text);
+}
+
 void sp_host_reload(sp_host *host)
 {
+	reload_tls(host);
 	if (sp_models_reload_file(host->serving.models))
 		sp_log(SP_LOG_INFO, "SIGHUP: the models' configuration is read again");
-	else
+	else if (host->tls == NULL)
 		sp_log(SP_LOG_INFO, "SIGHUP: nothing to reload; new versions are served as they "
 				    "come, flags and configuration are read at the start only");
 }
@@ -243,26 +331,26 @@ bool sp_host_is_loading(const sp_host *host)
 void sp_host_drain(sp_host *host)
 {
 	atomic_store(&host->serving.draining, true);
-	sp_http_servers_drain(host->serving.servers);
+	sp_http_server_drain(host->serving.server);
 }
 
 void sp_host_upkeep(sp_host *host)
 {
-	sp_upkeep_run(&host->upkeep, host->serving.servers, &host->serving.memory);
+	sp_upkeep_run(&host->upkeep, host->serving.server, &host->serving.memory);
 }
 
 bool sp_host_is_busy(const sp_host *host)
 {
 	sp_http_server_load load;
 
-	sp_http_servers_get_load(host->serving.servers, &load);
+	sp_http_server_get_load(host->serving.server, &load);
 	return load.busy != 0;
 }
 
 bool sp_host_stop(sp_host *host, int64_t timeout_ms)
 {
 	sp_host_drain(host);
-	return sp_http_servers_stop(host->serving.servers, timeout_ms);
+	return sp_http_server_stop(host->serving.server, timeout_ms);
 }
 
 /* Order: threads that answer requests, the server, then what both use. */
@@ -275,13 +363,15 @@ void sp_host_finish(sp_host *host)
 	if (host->serving.scrapes != NULL)
 		sp_request_queue_close(host->serving.scrapes);
 	sp_workers_destroy(host->workers);
-	sp_http_servers_destroy(host->serving.servers);
+	sp_http_server_destroy(host->serving.server);
+	sp_http_tls_destroy(host->tls);
 	sp_jobs_here_destroy(host->serving.here);
 	sp_request_queue_destroy(host->serving.queue);
 	sp_request_queue_destroy(host->serving.orders);
 	sp_request_queue_destroy(host->serving.scrapes);
 	sp_shadow_destroy(host->shadow);
 	sp_models_destroy(host->serving.models);
+	sp_batcher_destroy(host->batcher);
 	sp_arena_destroy(host->arena);
 	memset(host, 0, sizeof(*host));
 }

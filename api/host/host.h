@@ -5,7 +5,9 @@
 #include <stdint.h>
 
 #include "api/host/flags.h"
-#include "api/host/http/http_servers.h"
+#include "api/host/http/http_server.h"
+#include "api/host/http/http_tls.h"
+#include "api/host/model/server_configs.h"
 #include "api/host/request_log.h"
 #include "api/host/routes/serving.h"
 #include "api/host/upkeep.h"
@@ -22,12 +24,15 @@ typedef struct sp_host {
 	sp_serving serving;
 	struct sp_workers *workers; /* workers.h */
 	struct sp_shadow *shadow;   /* infer/shadow.h */
+	struct sp_batcher *batcher; /* infer/batcher.h; NULL: requests are not batched */
+	sp_batching_config batching;
 	sp_request_log request_log;
 	sp_upkeep upkeep;
 	sp_arena *arena;                             /* of configuration files */
 	sp_http_address addresses[SP_MAX_ADDRESSES]; /* [address_count] */
 	size_t address_count;
 	const char *socket_address; /* "unix:PATH", of --grpc_socket_path; NULL: none */
+	sp_http_tls *tls;           /* NULL: plain */
 } sp_host;
 
 /*
@@ -39,7 +44,7 @@ SP_MUST_CHECK sp_status sp_host_start(sp_host *host, const sp_flags *flags, sp_e
 /* Opens the models, which may take minutes.  Afterwards predictions are computed. */
 SP_MUST_CHECK sp_status sp_host_load(sp_host *host, sp_error *err);
 
-/* What SIGHUP asks for: reads --model_config_file again. */
+/* What SIGHUP asks for: reads --model_config_file and --ssl_config_file again. */
 void sp_host_reload(sp_host *host);
 
 /* Whether a model is being loaded, which cannot be interrupted. */

@@ -157,25 +157,28 @@ static sp_status write_port(const char *path, uint16_t port, sp_error *err)
 	return SP_OK;
 }
 
+static void say_address(const sp_http_address *address, uint16_t port)
+{
+	bool is_path = strncmp(address->host, "unix:", 5) == 0;
+	bool v6 = strchr(address->host, ':') != NULL;
+
+	if (is_path)
+		sp_log(SP_LOG_INFO, "listening on %s", address->host);
+	else
+		sp_log(SP_LOG_INFO, "listening on %s://%s%s%s:%u",
+		       address->tls != NULL ? "https" : "http", v6 ? "[" : "", address->host,
+		       v6 ? "]" : "", (unsigned)port);
+}
+
 /* Logs that the model is served and writes --port_file. */
 static sp_status say_listening(const sp_host *host, sp_error *err)
 {
 	if (host->serving.flags->port_file != NULL)
 		SP_TRY(write_port(host->serving.flags->port_file,
-				  sp_http_servers_port(host->serving.servers, 0), err));
+				  sp_http_server_port(host->serving.server, 0), err));
 
-	for (size_t i = 0; i < host->address_count; i++) {
-		const char *address = host->addresses[i].host;
-		bool v6 = strchr(address, ':') != NULL;
-
-		if (strncmp(address, "unix:", 5) == 0) {
-			sp_log(SP_LOG_INFO, "listening on %s", address);
-			continue;
-		}
-
-		sp_log(SP_LOG_INFO, "listening on http://%s%s%s:%u", v6 ? "[" : "", address,
-		       v6 ? "]" : "", (unsigned)sp_http_servers_port(host->serving.servers, i));
-	}
+	for (size_t i = 0; i < host->address_count; i++)
+		say_address(&host->addresses[i], sp_http_server_port(host->serving.server, i));
 	return SP_OK;
 }
 
@@ -254,7 +257,7 @@ static int serve(sp_host *host, signals *s)
 	int received;
 
 	sp_log(SP_LOG_INFO, "loading; probes are answered on port %u",
-	       (unsigned)sp_http_servers_port(host->serving.servers, 0));
+	       (unsigned)sp_http_server_port(host->serving.server, 0));
 	wait_loaded_or_exit(host, s, &l);
 	if (l.status == SP_OK)
 		l.status = say_listening(host, &l.error);

@@ -22,12 +22,12 @@ static bool is_due(int64_t last_ns)
 	return last_ns == 0 || sp_clock_now_ns() - last_ns >= quiet_ns;
 }
 
-static void log_connections(sp_upkeep *upkeep, const sp_http_servers *servers)
+static void log_connections(sp_upkeep *upkeep, const sp_http_server *server)
 {
 	sp_http_server_load load;
 	uint64_t dropped, turned_away;
 
-	sp_http_servers_get_load(servers, &load);
+	sp_http_server_get_load(server, &load);
 	dropped = load.dropped - upkeep->dropped;
 	turned_away = load.turned_away - upkeep->turned_away;
 	if ((dropped == 0 && turned_away == 0) || !is_due(upkeep->connections_ns))
@@ -68,9 +68,9 @@ static void trim_memory(sp_upkeep *upkeep, const sp_budget *memory)
 	upkeep->freed = freed;
 }
 
-void sp_upkeep_run(sp_upkeep *upkeep, const sp_http_servers *servers, const sp_budget *memory)
+void sp_upkeep_run(sp_upkeep *upkeep, const sp_http_server *server, const sp_budget *memory)
 {
-	log_connections(upkeep, servers);
+	log_connections(upkeep, server);
 	log_memory(upkeep, memory);
 	trim_memory(upkeep, memory);
 }

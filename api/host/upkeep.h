@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "api/host/http/http_servers.h"
+#include "api/host/http/http_server.h"
 #include "base/budget.h"
 
 /*
@@ -25,6 +25,6 @@ typedef struct sp_upkeep {
 /* Makes malloc() map large blocks, which free() then unmaps.  Call it before starting threads. */
 void sp_upkeep_set_allocator(void);
 
-void sp_upkeep_run(sp_upkeep *upkeep, const sp_http_servers *servers, const sp_budget *memory);
+void sp_upkeep_run(sp_upkeep *upkeep, const sp_http_server *server, const sp_budget *memory);
 
 #endif

@@ -50,17 +50,16 @@ static void write_back(const sp_message_inputs *inputs)
 {
 	const sp_model_spec spec = {.name = {"m", 1}, .has_version = true};
 	const sp_infer_head head = {{"m", 1}, {"1", 1}, {NULL, 0}};
+	size_t count = inputs->signature->input_count;
 	unsigned total = 0;
 	sp_buffer out;
 
-	for (size_t i = 0; i < inputs->signature->input_count; i++)
+	for (size_t i = 0; i < count; i++)
 		total += sum(&inputs->tensors[i]);
-	sp_fake_result = (struct serving_processor_result){inputs->tensors,
-							   inputs->signature->input_count};
 	sp_buffer_init(&out, MAX_BYTES + total % 2);
-	(void)!sp_predict_message_encode(&out, &sp_fake_result, &spec, false, NULL);
-	(void)!sp_predict_message_encode(&out, &sp_fake_result, &spec, true, NULL);
-	(void)!sp_infer_message_encode(&out, &sp_fake_result, &head, NULL);
+	(void)!sp_predict_message_encode(&out, inputs->tensors, count, &spec, false, NULL);
+	(void)!sp_predict_message_encode(&out, inputs->tensors, count, &spec, true, NULL);
+	(void)!sp_infer_message_encode(&out, inputs->tensors, count, &head, NULL);
 	sp_buffer_fini(&out);
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "tests/support/json_space.h"
@@ -23,6 +24,18 @@ bool sp_http_client_open(sp_http_client *client, uint16_t port)
 	*client = (sp_http_client){.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	if (connect(client->fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+		return true;
+	sp_http_client_close(client);
+	return false;
+}
+
+bool sp_http_client_open_path(sp_http_client *client, const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	*client = (sp_http_client){.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
 	if (connect(client->fd, (struct sockaddr *)&address, sizeof(address)) == 0)
 		return true;
 	sp_http_client_close(client);

@@ -26,6 +26,7 @@ typedef struct sp_http_reply {
 
 /* False when nobody listens. */
 bool sp_http_client_open(sp_http_client *client, uint16_t port);
+bool sp_http_client_open_path(sp_http_client *client, const char *path);
 void sp_http_client_close(sp_http_client *client);
 
 /* False when the connection broke. */

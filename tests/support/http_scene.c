@@ -180,9 +180,13 @@ static void *work(void *context)
 
 void sp_http_scene_start(sp_http_scene *scene, sp_http_options options)
 {
+	static const sp_http_address anywhere = {.host = "127.0.0.1"};
 	sp_error err;
 
-	options.host = "127.0.0.1";
+	if (options.addresses == NULL) {
+		options.addresses = &anywhere;
+		options.address_count = 1;
+	}
 	options.handler = handle;
 	options.refusal = refuse_plainly;
 	options.open_stream = open_stream;
@@ -199,7 +203,7 @@ void sp_http_scene_start(sp_http_scene *scene, sp_http_options options)
 	pthread_mutex_init(&scene->gate, NULL);
 	pthread_create(&scene->worker, NULL, work, scene);
 	assert_ok(sp_http_server_create(&scene->server, &options, &err), &err);
-	scene->port = sp_http_server_port(scene->server);
+	scene->port = sp_http_server_port(scene->server, 0);
 }
 
 void sp_http_scene_finish(sp_http_scene *scene)

@@ -71,6 +71,8 @@ const char *serving_processor_dtype_name(int dtype)
 static void set_error(serving_processor_error **error, serving_processor_code code,
 		      const char *text)
 {
+	if (error == NULL)
+		return;
 	*error = calloc(1, sizeof(**error));
 	(*error)->code = code;
 	snprintf((*error)->text, sizeof((*error)->text), "%s", text);
@@ -289,6 +291,27 @@ static void halve_plus_two(serving_processor_tensor *tensor)
 		values[i] = values[i] / 2 + 2;
 }
 
+/* Answers the message itself. */
+serving_processor_code serving_processor_handle_process(
+	const serving_processor_handle *handle, const char *signature, const void *input_data,
+	size_t input_size, const serving_processor_run_options *options, void **output_data,
+	size_t *output_size, serving_processor_error **error)
+{
+	const model *self = (const model *)handle;
+
+	(void)signature;
+	(void)options;
+	usleep((useconds_t)self->run_ms * 1000);
+	if (self->run_code != 0) {
+		set_error(error, (serving_processor_code)self->run_code, "as \"configured\"");
+		return (serving_processor_code)self->run_code;
+	}
+	*output_data = calloc(1, input_size + 1);
+	memcpy(*output_data, input_data, input_size);
+	*output_size = input_size;
+	return SERVING_PROCESSOR_OK;
+}
+
 serving_processor_code serving_processor_handle_run_with(
 	const serving_processor_handle *handle, const char *signature,
 	const serving_processor_tensor *inputs, size_t input_count, const char *const *outputs,
@@ -313,6 +336,15 @@ serving_processor_code serving_processor_handle_run_with(
 	return SERVING_PROCESSOR_OK;
 }
 
+serving_processor_code serving_processor_handle_run(
+	const serving_processor_handle *handle, const char *signature,
+	const serving_processor_tensor *inputs, size_t input_count, const char *const *outputs,
+	size_t output_count, serving_processor_result **result, serving_processor_error **error)
+{
+	return serving_processor_handle_run_with(handle, signature, inputs, input_count, outputs,
+						 output_count, NULL, result, error);
+}
+
 size_t serving_processor_result_count(const serving_processor_result *result)
 {
 	return result->count;
@@ -326,7 +358,7 @@ const serving_processor_tensor *serving_processor_result_tensor(
 
 void serving_processor_result_free(serving_processor_result *result)
 {
-	for (size_t i = 0; i < result->count; i++)
+	for (size_t i = 0; result != NULL && i < result->count; i++)
 		free((void *)(uintptr_t)result->tensors[i].data);
 	free(result);
 }

@@ -427,6 +427,16 @@ def messages_that_are_none_are_refused():
     refused(call, b"\xff\xff", Code.INVALID_ARGUMENT, "cannot be parsed")
 
 
+def what_is_too_large_is_refused():
+    wide = grpc.insecure_channel("127.0.0.1:" + slow_port, options=[("grpc.max_send_message_length", -1)])
+    call = wide.unary_unary("/tensorflow.serving.PredictionService/Predict", lambda m: m, lambda m: m)
+    refused(call, b"\0" * 17000000, Code.RESOURCE_EXHAUSTED, "too large", timeout=20)
+    refused(call, b"\x0a\0" * 5000000, Code.RESOURCE_EXHAUSTED, "too large", compression=grpc.Compression.Gzip, timeout=20)
+    refused(call, b"", Code.RESOURCE_EXHAUSTED, "too large", metadata=[("x", "y" * 20000)])
+    refused(call, b"", Code.INVALID_ARGUMENT, "Missing ModelSpec")
+    wide.close()
+
+
 def compressed_and_large_messages_are_taken():
     size = 750000
     values = struct.pack("<%df" % size, *[i % 1000 for i in range(size)])
@@ -498,7 +508,7 @@ TESTS = [records_are_predicted_as_strings, golden_answers_are_given, examples_ar
          golden_answers_are_inferred, a_context_is_merged_into_each_example, several_signatures_answer_at_once, wrong_predictions_are_refused,
          metadata_and_status_are_told, tensors_are_inferred, wrong_inferences_are_refused, the_server_describes_itself,
          health_is_told_and_watched, descriptors_are_reflected, unknown_methods_are_unimplemented, messages_that_are_none_are_refused,
-         compressed_and_large_messages_are_taken, deadlines_end_calls, a_full_queue_is_told_and_cancelled_calls_are_skipped,
+         what_is_too_large_is_refused, compressed_and_large_messages_are_taken, deadlines_end_calls, a_full_queue_is_told_and_cancelled_calls_are_skipped,
          channels_share_the_host, the_configuration_is_replaced]
 failed = 0
 for test in TESTS:

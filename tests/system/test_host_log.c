@@ -280,8 +280,8 @@ static void a_request_that_fails_leaves_a_line(void **state)
 		    " is answered 413: Request body too large");
 	send_raw("no request\r\n\r\n");
 	expect_line("Z WARNING a request from", " is answered 400: Bad request: ");
-	assert_int_equal(call("POST", "/v1/models/ctr:classify", "{}"), 501);
-	expect_line(" WARNING [ctr] POST /v1/models/ctr:classify from", " is answered 501: ");
+	assert_int_equal(call("POST", "/v1/models/ctr:classify", "{}"), 400);
+	expect_line(" WARNING [ctr] POST /v1/models/ctr:classify from", " is answered 400: ");
 	assert_null(strstr(process.log, "s3cret"));
 	assert_null(strstr(process.log, "healthz"));
 	assert_int_equal(count_in(process.log, " is answered "), 7);

@@ -273,6 +273,27 @@ static void encodings_and_origins_are_looked_at(void **state)
 	sp_http_client_close(&client);
 }
 
+static void eas_and_v2_share_the_port(void **state)
+{
+	CHECK({"GET", "/v2/health/live", NULL, 200, "{\"live\":true}"},
+	      {"GET", "/v2/health/ready", NULL, 200, "{\"ready\":true}"},
+	      {"GET", "/v2/models/half/ready", NULL, 200, "{\"name\":\"half\",\"ready\":true}"},
+	      {"GET", "/v2/models/none/ready", NULL, 404, "Servable not found"},
+	      {"POST", "/v2/models/half/ready", "", 405, ""}, {"GET", "/v2/other", NULL, 404, ""},
+	      {"GET", "/v2/models/half/infer", NULL, 405, ""},
+	      {"POST", "/v2/models/half/versions/99/infer", "{}", 404, "Servable not found"},
+	      {"POST", "/v2/models/half/infer", "{}", 400, "'inputs' is missing"},
+	      {"POST", "/v2/models/half/infer",
+	       "{\"id\":\"a\",\"inputs\":[{\"name\":\"x\",\"shape\":[2],\"datatype\":\"FP32\","
+	       "\"data\":[1,2]}]}",
+	       200,
+	       "{\"model_name\":\"half\",\"model_version\":\"77\",\"id\":\"a\",\"outputs\":[{"
+	       "\"name\":\"y\","
+	       "\"datatype\":\"FP32\",\"shape\":[2],\"data\":[2.5,3.0]}]}"},
+	      {"POST", "/api/predict/none", "x", 404, "no such service"},
+	      {"PUT", "/api/predict/half", "x", 405, ""}, {"GET", "/api/predict/", NULL, 404, ""});
+}
+
 static void errors_of_the_processor_have_their_status(void **state)
 {
 	static const struct {
@@ -351,6 +372,7 @@ int main(void)
 		cmocka_unit_test(versions_are_told_and_ordered),
 		cmocka_unit_test(an_answer_has_these_headers_and_no_others),
 		cmocka_unit_test(encodings_and_origins_are_looked_at),
+		cmocka_unit_test(eas_and_v2_share_the_port),
 	};
 	const struct CMUnitTest on_many[] = {
 		cmocka_unit_test(errors_of_the_processor_have_their_status),

@@ -279,8 +279,8 @@ static void hand_over(session *s)
 {
 	sp_http_request *request = s->request;
 
-	if (request->head.h2c_settings.data != NULL && !atomic_load(&s->loop->server->draining) &&
-	    sp_http__http2_upgrade(s->c, request)) {
+	if (request->head.h2c_settings.data != NULL && s->c->tls == NULL &&
+	    !atomic_load(&s->loop->server->draining) && sp_http__http2_upgrade(s->c, request)) {
 		upgrade(s, s->c);
 		return;
 	}

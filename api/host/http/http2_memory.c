@@ -104,12 +104,13 @@ void *sp_http2_memory_alloc(sp_http2_memory *memory, size_t size)
 
 void sp_http2_memory_free(sp_http2_memory *memory, void *data)
 {
-	struct sp_http_block *block = (struct sp_http_block *)data - 1;
 	sp_http_loop *loop = memory->loop;
+	struct sp_http_block *block;
 	size_t class;
 
 	if (data == NULL)
 		return;
+	block = (struct sp_http_block *)data - 1;
 	sp_http2_memory_uncount(memory, block->capacity);
 	class = class_of(block->capacity);
 	if (class == SP_HTTP_BLOCK_CLASSES ||
@@ -163,13 +164,16 @@ static void release(void *data, void *memory)
 
 static void *resize(void *data, size_t size, void *memory)
 {
-	const struct sp_http_block *block = (const struct sp_http_block *)data - 1;
+	const struct sp_http_block *block;
 	void *copy;
 
-	if (data != NULL && size <= block->capacity)
+	if (data == NULL)
+		return sp_http2_memory_alloc(memory, size);
+	block = (const struct sp_http_block *)data - 1;
+	if (size <= block->capacity)
 		return data;
 	copy = sp_http2_memory_alloc(memory, size);
-	if (copy != NULL && data != NULL) {
+	if (copy != NULL) {
 		memcpy(copy, data, block->capacity);
 		sp_http2_memory_free(memory, data);
 	}

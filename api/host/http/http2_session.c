@@ -145,12 +145,17 @@ static void end(session *s, uint32_t code)
 		s->failed = true;
 }
 
-/* The connection's own deadline may be too early: then on_late() finds the next one. */
+/* The connection's own deadline may be too early: then end_late() finds the next one. */
+static void set_deadline_before(session *s, int64_t deadline_ns)
+{
+	if (deadline_ns < s->c->deadline_ns || s->c->timer_ns == 0)
+		sp_http__connection_set_deadline(s->c, deadline_ns);
+}
+
 static void set_stream_deadline(stream *st, int64_t deadline_ns)
 {
 	st->deadline_ns = deadline_ns;
-	if (deadline_ns < st->s->c->deadline_ns || st->s->c->timer_ns == 0)
-		sp_http__connection_set_deadline(st->s->c, deadline_ns);
+	set_deadline_before(st->s, deadline_ns);
 }
 
 /* ------------------------------------------------------------------- streams */
@@ -491,8 +496,7 @@ static void begin_stream(stream *st)
 	request->handed_ns = sp_clock_now_ns();
 	set_state(st, STREAMING);
 	st->tick_ns = sp_http__in_ms(TICK_MS);
-	if (st->tick_ns < st->s->c->deadline_ns)
-		sp_http__connection_set_deadline(st->s->c, st->tick_ns);
+	set_deadline_before(st->s, st->tick_ns);
 }
 
 /* ------------------------------------------------------------------ requests */
@@ -628,8 +632,7 @@ static int on_begin_headers(nghttp2_session *h2, const nghttp2_frame *frame, voi
 
 	s->head_stream = frame->hd.stream_id;
 	s->head_deadline_ns = sp_http__in_ms(options_of(s)->head_timeout_ms);
-	if (s->head_deadline_ns < s->c->deadline_ns)
-		sp_http__connection_set_deadline(s->c, s->head_deadline_ns);
+	set_deadline_before(s, s->head_deadline_ns);
 	if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) {
 		st = nghttp2_session_get_stream_user_data(h2, frame->hd.stream_id);
 		if (st != NULL)
@@ -815,6 +818,7 @@ static bool keep_rest(session *s, const char *data, size_t size)
 	if (s->rest.failed)
 		return false;
 	s->rest_deadline_ns = sp_http__in_ms(options_of(s)->request_timeout_ms);
+	set_deadline_before(s, s->rest_deadline_ns);
 	return true;
 }
 
@@ -1176,7 +1180,10 @@ void sp_http__http2_open(sp_http_connection *c, sp_bytes input)
 		return;
 	}
 	begin(c, s);
-	sp_http__http2_receive(c, input);
+	if (input.size != 0)
+		sp_http__http2_receive(c, input);
+	else
+		flush(s);
 }
 
 /* base64url without padding (RFC 4648, section 5); -1 if it is none or too long. */
@@ -1233,7 +1240,7 @@ bool sp_http__http2_upgrade(sp_http_connection *c, sp_http_request *request)
 		return false;
 	}
 	request->head.major = 2;
-	keep_rest(s, "", 0);
+	s->rest_deadline_ns = sp_http__in_ms(options_of(s)->request_timeout_ms);
 	begin(c, s);
 	hand_over(TAILQ_FIRST(&s->streams));
 	return true;

@@ -136,19 +136,31 @@ void sp_http__connection_set_reading(sp_http_connection *c, bool reading)
 	c->reading = reading;
 	if (reading)
 		event_add(c->readable, NULL);
-	else
+	if (reading && c->tls != NULL && sp_http__tls_has_more(c->tls))
+		event_active(c->readable, EV_READ, 0);
+	if (!reading)
 		event_del(c->readable);
 }
 
 ssize_t sp_http__connection_receive(sp_http_connection *c, void *data, size_t size)
 {
-	return recv(c->fd, data, size, 0);
+	ssize_t n;
+
+	if (c->tls == NULL)
+		return recv(c->fd, data, size, 0);
+	n = sp_http__tls_receive(c->tls, data, size);
+	/* The socket is not readable again for what TLS has read from it already. */
+	if (n > 0 && c->reading && sp_http__tls_has_more(c->tls))
+		event_active(c->readable, EV_READ, 0);
+	return n;
 }
 
 ssize_t sp_http__connection_send(sp_http_connection *c, const struct iovec *parts, size_t count)
 {
 	struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = count};
 
+	if (c->tls != NULL)
+		return sp_http__tls_send(c->tls, parts, count);
 	return sendmsg(c->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -208,6 +220,8 @@ void sp_http__connection_destroy(sp_http_connection *c)
 		event_free(c->writable);
 	if (c->timer != NULL)
 		event_free(c->timer);
+	if (c->tls != NULL)
+		sp_http__tls_close(c->tls);
 	close(c->fd);
 	sp_free(c);
 	loop->connection_count--;
@@ -221,6 +235,8 @@ void sp_http__connection_finish(sp_http_connection *c)
 		sp_http__connection_destroy(c);
 		return;
 	}
+	if (c->tls != NULL)
+		sp_http__tls_end(c->tls);
 	shutdown(c->fd, SHUT_WR);
 	release(c);
 	sp_http__connection_move(c, SP_PHASE_LINGER);
@@ -228,7 +244,59 @@ void sp_http__connection_finish(sp_http_connection *c)
 	sp_http__connection_set_reading(c, true);
 }
 
-void sp_http__connection_open(sp_http_loop *loop, int fd)
+/* ------------------------------------------------------------------ handshake */
+
+static void begin_idle(sp_http_connection *c)
+{
+	sp_http__connection_set_deadline(
+		c, sp_http__in_ms(sp_http__connection_options(c)->idle_timeout_ms));
+}
+
+static void end_handshake(sp_http_connection *c)
+{
+	sp_http__connection_move(c, SP_PHASE_IDLE);
+	begin_idle(c);
+	if (sp_http__tls_is_http2(c->tls))
+		sp_http__http2_open(c, (sp_bytes){"", 0});
+	else if (!sp_http__http1_open(c))
+		sp_http__connection_destroy(c);
+	else if (sp_http__tls_has_more(c->tls))
+		event_active(c->readable, EV_READ, 0);
+}
+
+static void shake_hands(sp_http_connection *c)
+{
+	int result = sp_http__tls_shake_hands(c->tls);
+
+	if (result == 1)
+		end_handshake(c);
+	else if (result == SP_HTTP_TLS_WRITE)
+		event_add(c->writable, NULL);
+	else if (result < 0)
+		sp_http__connection_destroy(c);
+}
+
+/* Has no session. */
+static const sp_http_protocol handshake = {shake_hands, shake_hands, sp_http__connection_destroy,
+					   sp_http__connection_destroy, NULL};
+
+static bool begin_tls(sp_http_connection *c, sp_http_tls *tls)
+{
+	c->tls = sp_http__tls_open(tls, c->fd);
+	c->protocol = &handshake;
+	sp_http__connection_move(c, SP_PHASE_HEAD);
+	sp_http__connection_set_deadline(
+		c, sp_http__in_ms(sp_http__connection_options(c)->head_timeout_ms));
+	return c->tls != NULL;
+}
+
+static bool begin_plain(sp_http_connection *c)
+{
+	begin_idle(c);
+	return sp_http__http1_open(c);
+}
+
+void sp_http__connection_open(sp_http_loop *loop, int fd, sp_http_tls *tls)
 {
 	sp_http_connection *c = sp_alloc_zero(1, sizeof(*c));
 
@@ -245,11 +313,9 @@ void sp_http__connection_open(sp_http_loop *loop, int fd)
 	c->writable = event_new(loop->base, fd, EV_WRITE, on_writable, c);
 	c->timer = event_new(loop->base, -1, 0, on_timer, c);
 	if (c->readable == NULL || c->writable == NULL || c->timer == NULL ||
-	    !sp_http__http1_open(c)) {
+	    !(tls != NULL ? begin_tls(c, tls) : begin_plain(c))) {
 		sp_http__connection_destroy(c);
 		return;
 	}
 	sp_http__connection_set_reading(c, true);
-	sp_http__connection_set_deadline(
-		c, sp_http__in_ms(sp_http__connection_options(c)->idle_timeout_ms));
 }

@@ -188,6 +188,7 @@ struct sp_http_connection {
 	int fd;
 	enum sp_http_phase phase;
 	struct event *readable, *writable, *timer;
+	void *tls;    /* http_tls.c; NULL: plain */
 	bool reading; /* `readable` is added */
 	bool end_of_input;
 	bool wants_writing; /* is in loop->to_write */
@@ -201,7 +202,7 @@ struct sp_http_connection {
 };
 
 /* Takes over the socket, even if it fails for lack of memory. */
-void sp_http__connection_open(sp_http_loop *loop, int fd);
+void sp_http__connection_open(sp_http_loop *loop, int fd, sp_http_tls *tls);
 void sp_http__connection_destroy(sp_http_connection *c);
 
 /* All has been sent: releases the session and closes, without losing what was sent. */
@@ -220,11 +221,27 @@ void sp_http__connection_note_progress(sp_http_connection *c);
 /* Calls `writable` after all answers that wait have been passed to their owners. */
 void sp_http__connection_write_soon(sp_http_connection *c);
 
-/* As recv() and sendmsg(). */
+/* As recv() and sendmsg(), over TLS where the connection has it. */
 ssize_t sp_http__connection_receive(sp_http_connection *c, void *data, size_t size);
 ssize_t sp_http__connection_send(sp_http_connection *c, const struct iovec *parts, size_t count);
 
 static inline const sp_http_options *sp_http__connection_options(const sp_http_connection *c);
+
+/* TLS over a socket; `ssl` is of sp_http__tls_open(), which is NULL when out of memory. */
+void *sp_http__tls_open(sp_http_tls *tls, int fd);
+void sp_http__tls_end(void *ssl); /* sends that nothing else follows */
+void sp_http__tls_close(void *ssl);
+
+/* 1: done; 0: call again when the socket is readable; SP_HTTP_TLS_WRITE: ... writable; -1: failed.
+ */
+enum { SP_HTTP_TLS_WRITE = 2 };
+int sp_http__tls_shake_hands(void *ssl);
+bool sp_http__tls_is_http2(const void *ssl);
+
+/* As recv() and sendmsg(); has_more: whether receive() would return something at once. */
+ssize_t sp_http__tls_receive(void *ssl, void *data, size_t size);
+bool sp_http__tls_has_more(const void *ssl);
+ssize_t sp_http__tls_send(void *ssl, const struct iovec *parts, size_t count);
 
 /* The time that is so far from now. */
 int64_t sp_http__in_ms(int64_t ms);
@@ -259,12 +276,21 @@ enum { SP_HTTP_INPUT_BYTES = 64 << 10, SP_HTTP_OUTPUT_BYTES = 64 << 10 };
 /* Sizes of blocks that are kept (http2_memory.h). */
 enum { SP_HTTP_BLOCK_CLASSES = 7 };
 
+/* An address, as one loop listens on it. */
+typedef struct sp_http_listener {
+	sp_http_loop *loop;
+	int fd;
+	sp_http_tls *tls;
+	struct event *event;
+} sp_http_listener;
+
 /* One I/O thread.  Only that thread touches it, apart from `answers`. */
 struct sp_http_loop {
 	sp_http_server *server;
 	struct event_base *base;
-	struct event *listener, *wake, *accept_again;
-	int listen_fd;
+	struct event *wake, *accept_again;
+	sp_http_listener listeners[SP_MAX_ADDRESSES];
+	size_t listener_count;
 	bool accepting, stopping;
 	bool closed_one; /* a connection was closed since accepting was paused */
 	size_t connection_count, max_connections;
@@ -292,9 +318,11 @@ sp_http_request *sp_http__request_take(sp_http_loop *loop);
 void sp_http__request_put(sp_http_loop *loop, sp_http_request *request);
 
 struct sp_http_server {
-	sp_http_options options;
-	uint16_t port;
-	char *socket_path; /* to be removed at the end; NULL: none */
+	sp_http_options options; /* whose addresses are below */
+	sp_http_address
+		addresses[SP_MAX_ADDRESSES]; /* with ports; hosts only where they are paths */
+	int listen_fds[SP_MAX_ADDRESSES];    /* until the loops have their own */
+	char *paths[SP_MAX_ADDRESSES];       /* of sockets, to be removed; NULL: no socket */
 	size_t loop_count;
 	atomic_size_t next_loop; /* index of the loop that the next thread takes */
 	atomic_bool draining, stopping;

@@ -72,6 +72,7 @@ void sp_http__request_reset(sp_http_request *request, size_t max_body_bytes)
 	request->body.max_size = max_body_bytes;
 	empty(&request->field_text);
 	empty(&request->out);
+	request->out.max_size = SIZE_MAX / 2; /* not that of the last answer */
 	request->status = request->outcome = 0;
 	request->reason[0] = '\0';
 	request->header_count = request->trailer_count = 0;

@@ -39,22 +39,37 @@ static int listen_at(const struct addrinfo *address, bool reuse_port)
 	return -1;
 }
 
-/* Whether the address is "unix:PATH"; the path is then a part of it. */
-static const char *socket_path(const char *host)
+static sp_status open_port(int *out, const sp_http_address *address, bool reuse_port, sp_error *err)
 {
-	return strncmp(host, "unix:", 5) == 0 ? host + 5 : NULL;
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+	struct addrinfo *list, *at;
+	char port[8];
+	int failure;
+
+	snprintf(port, sizeof(port), "%u", (unsigned)address->port);
+	failure = getaddrinfo(address->host, port, &hints, &list);
+	if (failure != 0)
+		return sp_error_set(err, SP_INVALID, "%s: %s", address->host,
+				    gai_strerror(failure));
+	for (at = list; at != NULL && *out < 0; at = at->ai_next)
+		*out = listen_at(at, reuse_port);
+	freeaddrinfo(list);
+	if (*out < 0)
+		return sp_error_set(err, SP_IO, "cannot listen on %s port %s: %s", address->host,
+				    port, strerror(errno));
+	return SP_OK;
 }
 
-/* A socket that is left of a process that has ended. */
-static bool is_left_over(const struct sockaddr_un *address)
+/* Whether a socket has the path on which nobody listens any more. */
+static bool is_abandoned(const struct sockaddr_un *address)
 {
-	struct stat info;
-	int fd;
+	struct stat status;
 	bool refused;
+	int fd;
 
-	if (stat(address->sun_path, &info) != 0 || !S_ISSOCK(info.st_mode))
+	if (lstat(address->sun_path, &status) != 0 || !S_ISSOCK(status.st_mode))
 		return false;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	refused = fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof(*address)) != 0 &&
 		  errno == ECONNREFUSED;
 	if (fd >= 0)
@@ -62,50 +77,25 @@ static bool is_left_over(const struct sockaddr_un *address)
 	return refused;
 }
 
-static sp_status open_socket_file(int *out, const char *path, sp_error *err)
+static sp_status open_path(int *out, const char *path, sp_error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd;
+	struct addrinfo info = {.ai_family = AF_UNIX,
+				.ai_addr = (struct sockaddr *)&address,
+				.ai_addrlen = sizeof(address)};
+	size_t size = strlen(path);
 
-	if (strlen(path) >= sizeof(address.sun_path))
-		return sp_error_set(err, SP_INVALID, "the path of a socket is too long: %s", path);
-	strcpy(address.sun_path, path);
-	if (is_left_over(&address))
+	if (size == 0 || size >= sizeof(address.sun_path))
+		return sp_error_set(err, SP_INVALID,
+				    "unix:%s: the path of a socket has 1 to %zu bytes", path,
+				    sizeof(address.sun_path) - 1);
+	memcpy(address.sun_path, path, size + 1);
+	if (is_abandoned(&address))
 		unlink(path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
-	    listen(fd, 1024) == 0) {
-		*out = fd;
-		return SP_OK;
-	}
-	sp_error_set(err, SP_IO, "cannot listen on %s: %s", path, strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	return SP_IO;
-}
-
-static sp_status open_listener(int *out, const sp_http_options *options, sp_error *err)
-{
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
-	struct addrinfo *list, *at;
-	const char *path = socket_path(options->host);
-	char port[8];
-	int failure;
-
-	if (path != NULL)
-		return open_socket_file(out, path, err);
-	snprintf(port, sizeof(port), "%u", (unsigned)options->port);
-	failure = getaddrinfo(options->host, port, &hints, &list);
-	if (failure != 0)
-		return sp_error_set(err, SP_INVALID, "%s: %s", options->host,
-				    gai_strerror(failure));
-	*out = -1;
-	for (at = list; at != NULL && *out < 0; at = at->ai_next)
-		*out = listen_at(at, options->reuse_port);
-	freeaddrinfo(list);
+	*out = listen_at(&info, false);
 	if (*out < 0)
-		return sp_error_set(err, SP_IO, "cannot listen on %s port %s: %s", options->host,
-				    port, strerror(errno));
+		return sp_error_set(err, SP_IO, "cannot listen on unix:%s: %s", path,
+				    strerror(errno));
 	return SP_OK;
 }
 
@@ -123,6 +113,38 @@ static uint16_t bound_port(int fd)
 	return ntohs(((struct sockaddr_in *)&address)->sin_port);
 }
 
+static sp_status open_address(sp_http_server *server, size_t i, sp_error *err)
+{
+	static const char prefix[] = "unix:";
+	const sp_http_address *address = &server->options.addresses[i];
+	bool is_path = strncmp(address->host, prefix, sizeof(prefix) - 1) == 0;
+
+	server->addresses[i] = *address;
+	if (is_path) {
+		const char *path = address->host + sizeof(prefix) - 1;
+
+		SP_TRY(open_path(&server->listen_fds[i], path, err));
+		server->paths[i] = sp_alloc_text(path);
+		if (server->paths[i] == NULL) {
+			unlink(path);
+			return sp_no_memory(err, "the server");
+		}
+	} else {
+		SP_TRY(open_port(&server->listen_fds[i], address, server->options.reuse_port, err));
+	}
+	server->addresses[i].port = bound_port(server->listen_fds[i]);
+	return SP_OK;
+}
+
+static void close_listeners(sp_http_server *server)
+{
+	for (size_t i = 0; i < SP_MAX_ADDRESSES; i++) {
+		if (server->listen_fds[i] >= 0)
+			close(server->listen_fds[i]);
+		server->listen_fds[i] = -1;
+	}
+}
+
 /* ---------------------------------------------------------------- accepting */
 
 static void set_accepting(sp_http_loop *loop, bool accepting)
@@ -130,10 +152,11 @@ static void set_accepting(sp_http_loop *loop, bool accepting)
 	if (loop->accepting == accepting || (accepting && loop->stopping))
 		return;
 	loop->accepting = accepting;
-	if (accepting)
-		event_add(loop->listener, NULL);
-	else
-		event_del(loop->listener);
+	for (size_t i = 0; i < loop->listener_count; i++)
+		if (accepting)
+			event_add(loop->listeners[i].event, NULL);
+		else
+			event_del(loop->listeners[i].event);
 }
 
 static void accept_again(int fd, short what, void *context)
@@ -188,8 +211,9 @@ static bool is_exhausted(int error)
 }
 
 /* False when no more can be accepted now. */
-static bool accept_one(sp_http_loop *loop, int listen_fd)
+static bool accept_one(const sp_http_listener *listener)
 {
+	sp_http_loop *loop = listener->loop;
 	sp_http_connection *spare = sp_http__connection_spare(loop);
 	size_t reserve = loop->server->options.reserve_descriptors;
 	bool full = loop->connection_count >= loop->max_connections;
@@ -199,7 +223,7 @@ static bool accept_one(sp_http_loop *loop, int listen_fd)
 		pause_accepting(loop);
 		return false;
 	}
-	fd = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd < 0) {
 		if (!is_exhausted(errno))
 			return false;
@@ -218,20 +242,32 @@ static bool accept_one(sp_http_loop *loop, int listen_fd)
 		return true;
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	sp_http__connection_open(loop, fd);
+	sp_http__connection_open(loop, fd, listener->tls);
 	return true;
 }
 
 /* Accepts a few at a time, so that open connections are served in between. */
-static void accept_some(int listen_fd, short what, void *context)
+static void accept_some(int fd, short what, void *context)
 {
+	(void)fd;
 	(void)what;
 	for (int i = 0; i < 16; i++)
-		if (!accept_one(context, listen_fd))
+		if (!accept_one(context))
 			return;
 }
 
 /* --------------------------------------------------------------------- loop */
+
+static void close_own_listeners(sp_http_loop *loop)
+{
+	for (size_t i = 0; i < loop->listener_count; i++) {
+		if (loop->listeners[i].event != NULL)
+			event_free(loop->listeners[i].event);
+		if (loop->listeners[i].fd >= 0)
+			close(loop->listeners[i].fd);
+	}
+	loop->listener_count = 0;
+}
 
 static void stop_loop(sp_http_loop *loop)
 {
@@ -240,10 +276,7 @@ static void stop_loop(sp_http_loop *loop)
 	loop->stopping = true;
 	event_del(loop->accept_again);
 	set_accepting(loop, false);
-	event_free(loop->listener);
-	loop->listener = NULL;
-	close(loop->listen_fd);
-	loop->listen_fd = -1;
+	close_own_listeners(loop);
 	for (size_t i = 0; i < SP_PHASE_LINGER; i++)
 		for (c = TAILQ_FIRST(&loop->in[i]); c != NULL; c = next) {
 			next = TAILQ_NEXT(c, link);
@@ -342,23 +375,38 @@ static void loop_fini(sp_http_loop *loop)
 	sp_http2_memory_drop_spare(loop);
 	sp_buffer_fini(&loop->output);
 	sp_free(loop->input);
-	if (loop->listener != NULL)
-		event_free(loop->listener);
+	close_own_listeners(loop);
 	if (loop->wake != NULL)
 		event_free(loop->wake);
 	if (loop->accept_again != NULL)
 		event_free(loop->accept_again);
 	if (loop->base != NULL)
 		event_base_free(loop->base);
-	if (loop->listen_fd >= 0)
-		close(loop->listen_fd);
 	if (loop->answers.wake_fd >= 0)
 		close(loop->answers.wake_fd);
 	pthread_mutex_destroy(&loop->answers.lock);
 }
 
+static sp_status add_listeners(sp_http_loop *loop, const sp_http_server *server, sp_error *err)
+{
+	for (size_t i = 0; i < server->options.address_count; i++) {
+		sp_http_listener *listener = &loop->listeners[loop->listener_count++];
+
+		listener->loop = loop;
+		listener->tls = server->addresses[i].tls;
+		listener->fd = fcntl(server->listen_fds[i], F_DUPFD_CLOEXEC, 0);
+		if (listener->fd < 0)
+			return sp_error_set(err, SP_IO, "cannot listen: %s", strerror(errno));
+		listener->event = event_new(loop->base, listener->fd, EV_READ | EV_PERSIST,
+					    accept_some, listener);
+		if (listener->event == NULL)
+			return sp_no_memory(err, "an event loop");
+	}
+	return SP_OK;
+}
+
 /* loop_fini() must be called even after a failure. */
-static sp_status loop_init(sp_http_loop *loop, sp_http_server *server, int listen_fd, sp_error *err)
+static sp_status loop_init(sp_http_loop *loop, sp_http_server *server, sp_error *err)
 {
 	const sp_http_options *options = &server->options;
 
@@ -374,33 +422,32 @@ static sp_status loop_init(sp_http_loop *loop, sp_http_server *server, int liste
 	loop->answers.busy = &server->busy;
 	loop->answers.own_socket = -1;
 	sp_buffer_init(&loop->output, 2 * SP_HTTP_OUTPUT_BYTES);
-	loop->listen_fd = fcntl(listen_fd, F_DUPFD_CLOEXEC, 0);
 	loop->answers.wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	loop->base = make_base();
-	if (loop->listen_fd < 0 || loop->answers.wake_fd < 0 || loop->base == NULL)
+	if (loop->answers.wake_fd < 0 || loop->base == NULL)
 		return sp_error_set(err, SP_IO, "cannot make an event loop: %s", strerror(errno));
 	loop->input = sp_alloc(SP_HTTP_INPUT_BYTES);
 	if (loop->input == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an event loop");
-	loop->listener = event_new(loop->base, loop->listen_fd, EV_READ | EV_PERSIST, accept_some,
-				   loop);
 	loop->wake = event_new(loop->base, loop->answers.wake_fd, EV_READ | EV_PERSIST, on_wake,
 			       loop);
 	loop->accept_again = event_new(loop->base, -1, 0, accept_again, loop);
-	if (loop->listener == NULL || loop->wake == NULL || loop->accept_again == NULL ||
-	    event_add(loop->wake, NULL) != 0)
+	if (loop->wake == NULL || loop->accept_again == NULL || event_add(loop->wake, NULL) != 0)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an event loop");
+	SP_TRY(add_listeners(loop, server, err));
 	set_accepting(loop, true);
 	return SP_OK;
 }
 
 /* ------------------------------------------------------------------- server */
 
-static sp_status start(sp_http_server *server, int listen_fd, sp_error *err)
+static sp_status start(sp_http_server *server, sp_error *err)
 {
+	for (size_t i = 0; i < server->options.address_count; i++)
+		SP_TRY(open_address(server, i, err));
 	for (size_t i = 0; i < server->options.io_threads; i++) {
 		server->loop_count++;
-		SP_TRY(loop_init(&server->loops[i], server, listen_fd, err));
+		SP_TRY(loop_init(&server->loops[i], server, err));
 	}
 	server->running = server->loop_count;
 	return sp_thread_group_create(&server->threads, server->loop_count, "http", run_loop,
@@ -409,25 +456,21 @@ static sp_status start(sp_http_server *server, int listen_fd, sp_error *err)
 
 sp_status sp_http_server_create(sp_http_server **out, const sp_http_options *options, sp_error *err)
 {
-	sp_http_server *server;
+	sp_http_server *server = sp_alloc_zero(1, sizeof(*server) + options->io_threads *
+									    sizeof(sp_http_loop));
 	sp_status status;
-	int listen_fd;
 
-	SP_TRY(open_listener(&listen_fd, options, err));
-	server = sp_alloc_zero(1, sizeof(*server) + options->io_threads * sizeof(sp_http_loop));
-	if (server == NULL) {
-		close(listen_fd);
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the server");
-	}
+	*out = NULL;
+	if (server == NULL)
+		return sp_no_memory(err, "the server");
 	server->options = *options;
-	if (socket_path(options->host) != NULL)
-		server->socket_path = sp_alloc_text(socket_path(options->host));
-	server->port = bound_port(listen_fd);
+	for (size_t i = 0; i < SP_MAX_ADDRESSES; i++)
+		server->listen_fds[i] = -1;
 	pthread_mutex_init(&server->lock, NULL);
 	sp_condition_init(&server->ended);
 	*out = server;
-	status = start(server, listen_fd, err);
-	close(listen_fd);
+	status = start(server, err);
+	close_listeners(server);
 	if (status != SP_OK) {
 		sp_http_server_destroy(server);
 		*out = NULL;
@@ -435,9 +478,9 @@ sp_status sp_http_server_create(sp_http_server **out, const sp_http_options *opt
 	return status;
 }
 
-uint16_t sp_http_server_port(const sp_http_server *server)
+uint16_t sp_http_server_port(const sp_http_server *server, size_t i)
 {
-	return server->port;
+	return server->addresses[i].port;
 }
 
 void sp_http_server_drain(sp_http_server *server)
@@ -484,10 +527,12 @@ void sp_http_server_destroy(sp_http_server *server)
 	sp_thread_group_destroy(server->threads);
 	for (size_t i = 0; i < server->loop_count; i++)
 		loop_fini(&server->loops[i]);
+	for (size_t i = 0; i < SP_MAX_ADDRESSES; i++) {
+		if (server->paths[i] != NULL)
+			unlink(server->paths[i]);
+		sp_free(server->paths[i]);
+	}
 	pthread_cond_destroy(&server->ended);
 	pthread_mutex_destroy(&server->lock);
-	if (server->socket_path != NULL)
-		unlink(server->socket_path);
-	sp_free(server->socket_path);
 	sp_free(server);
 }

@@ -22,6 +22,7 @@
  * been read by then, 504 if no thread has begun to work on it.
  */
 typedef struct sp_http_server sp_http_server;
+typedef struct sp_http_tls sp_http_tls; /* http_tls.h */
 
 typedef void sp_http_handler(void *context, sp_http_request *request);
 
@@ -46,11 +47,19 @@ typedef struct sp_http_outcome {
 /* Called for every answer before it is sent, on the I/O thread of its connection. */
 typedef void sp_http_observer(void *context, const sp_http_outcome *outcome);
 
-typedef struct sp_http_options {
-	const char *host; /* address or name to listen on; or "unix:PATH" */
+typedef struct sp_http_address {
+	const char *host; /* address or name to listen on, or "unix:" and the path of a socket */
 	uint16_t port;    /* 0: any free one */
-	bool reuse_port;  /* SO_REUSEPORT: several processes share the port's connections */
-	bool cors;        /* answers allow requests from any web page */
+	sp_http_tls *tls; /* NULL: plain */
+} sp_http_address;
+
+enum { SP_MAX_ADDRESSES = 4 };
+
+typedef struct sp_http_options {
+	const sp_http_address *addresses; /* each answers all protocols */
+	size_t address_count;             /* 1 to SP_MAX_ADDRESSES */
+	bool reuse_port; /* SO_REUSEPORT: several processes share the port's connections */
+	bool cors;       /* answers allow requests from any web page */
 	size_t io_threads;
 	/* At the limit a connection without a whole request is closed, or new ones wait. */
 	size_t max_connections;
@@ -78,8 +87,8 @@ typedef struct sp_http_options {
 SP_MUST_CHECK sp_status sp_http_server_create(sp_http_server **out, const sp_http_options *options,
 					      sp_error *err);
 
-/* The port that it listens on. */
-uint16_t sp_http_server_port(const sp_http_server *server);
+/* The port of address `i`; 0 for a socket with a path. */
+uint16_t sp_http_server_port(const sp_http_server *server, size_t i);
 
 /* Makes every answer close its connection; everything else continues. */
 void sp_http_server_drain(sp_http_server *server);

@@ -97,12 +97,11 @@ static const char *shape_text(const serving_processor_tensor *tensor, char out[S
 	return out;
 }
 
-static const serving_processor_tensor *find_tensor(const serving_processor_result *result,
-						   const char *alias)
+static const serving_processor_tensor *find_tensor(const sp_infer_result *result, const char *alias)
 {
-	for (size_t i = 0; i < serving_processor_result_count(result); i++)
-		if (strcmp(serving_processor_result_tensor(result, i)->name, alias) == 0)
-			return serving_processor_result_tensor(result, i);
+	for (size_t i = 0; i < result->count; i++)
+		if (strcmp(result->tensors[i].name, alias) == 0)
+			return &result->tensors[i];
 	return NULL;
 }
 
@@ -128,8 +127,8 @@ static sp_status check_matrix(const serving_processor_tensor *tensor, int dtype,
 
 static sp_status take_classes(sp_examples_result *out, sp_error *err)
 {
-	const serving_processor_tensor *classes = find_tensor(out->owner, CLASSES);
-	const serving_processor_tensor *scores = find_tensor(out->owner, SCORES);
+	const serving_processor_tensor *classes = find_tensor(&out->owner, CLASSES);
+	const serving_processor_tensor *scores = find_tensor(&out->owner, SCORES);
 
 	if (classes != NULL) {
 		SP_TRY(check_matrix(classes, SERVING_PROCESSOR_STRING, out->example_count, err));
@@ -151,7 +150,7 @@ static sp_status take_classes(sp_examples_result *out, sp_error *err)
 
 static sp_status take_values(sp_examples_result *out, sp_error *err)
 {
-	const serving_processor_tensor *values = find_tensor(out->owner, OUTPUT);
+	const serving_processor_tensor *values = find_tensor(&out->owner, OUTPUT);
 	char text[SHAPE_TEXT];
 
 	if (values == NULL)
@@ -205,6 +204,6 @@ sp_status sp_examples_run(sp_examples_result *out, const sp_servable *servable,
 
 void sp_examples_result_fini(sp_examples_result *result)
 {
-	serving_processor_result_free(result->owner);
+	sp_infer_result_fini(&result->owner);
 	memset(result, 0, sizeof(*result));
 }

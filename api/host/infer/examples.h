@@ -27,7 +27,7 @@ typedef struct sp_examples_result {
 	size_t class_count;                     /* of a classification, for each example */
 	const serving_processor_bytes *classes; /* [example_count][class_count]; NULL: none */
 	const float *scores;                    /* likewise; of a regression [example_count] */
-	serving_processor_result *owner;
+	sp_infer_result owner;
 } sp_examples_result;
 
 /*

@@ -38,14 +38,14 @@ typedef struct task {
 
 /* -------------------------------------------------------------------- copying */
 
-static size_t bytes_of(const sp_infer_request *request, const serving_processor_result *result)
+static size_t bytes_of(const sp_infer_request *request, const sp_infer_result *result)
 {
 	size_t bytes = 0;
 
 	for (size_t i = 0; i < request->input_count; i++)
 		bytes += sp_tensor_bytes(&request->inputs[i]);
-	for (size_t i = 0; i < serving_processor_result_count(result); i++)
-		bytes += sp_tensor_bytes(serving_processor_result_tensor(result, i));
+	for (size_t i = 0; i < result->count; i++)
+		bytes += sp_tensor_bytes(&result->tensors[i]);
 	return bytes;
 }
 
@@ -61,20 +61,16 @@ static bool copy_inputs(task *t, const sp_infer_request *request)
 	return true;
 }
 
-static bool copy_outputs(task *t, const serving_processor_result *result)
+static bool copy_outputs(task *t, const sp_infer_result *result)
 {
-	size_t count = serving_processor_result_count(result);
-
-	t->answered = sp_arena_array(t->arena, count, sizeof(t->answered[0]));
-	t->names = sp_arena_array(t->arena, count, sizeof(t->names[0]));
+	t->answered = sp_arena_array(t->arena, result->count, sizeof(t->answered[0]));
+	t->names = sp_arena_array(t->arena, result->count, sizeof(t->names[0]));
 	if (t->answered == NULL || t->names == NULL)
 		return false;
-	for (; t->answered_count < count; t->answered_count++) {
+	for (; t->answered_count < result->count; t->answered_count++) {
 		serving_processor_tensor *copy = &t->answered[t->answered_count];
 
-		if (!sp_tensor_copy(copy,
-				    serving_processor_result_tensor(result, t->answered_count),
-				    t->arena))
+		if (!sp_tensor_copy(copy, &result->tensors[t->answered_count], t->arena))
 			return false;
 		t->names[t->answered_count] = copy->name;
 	}
@@ -83,7 +79,7 @@ static bool copy_outputs(task *t, const serving_processor_result *result)
 
 /* NULL when out of memory. */
 static task *make_task(const sp_servable *servable, const sp_infer_request *request,
-		       const serving_processor_result *result, size_t bytes)
+		       const sp_infer_result *result, size_t bytes)
 {
 	sp_arena *arena = sp_arena_create(FIRST_ARENA);
 	task *t = arena != NULL ? sp_arena_zeros(arena, 1, sizeof(*t)) : NULL;
@@ -112,7 +108,7 @@ static void end_task(sp_shadow *shadow, task *t)
 }
 
 static void offer(void *context, const sp_servable *servable, const sp_infer_request *request,
-		  const serving_processor_result *result)
+		  const sp_infer_result *result)
 {
 	sp_shadow *shadow = context;
 	size_t bytes = bytes_of(request, result);
@@ -149,9 +145,9 @@ static void run(sp_shadow *shadow, const task *t)
 	sp_servable candidate;
 
 	if (sp_models_acquire(shadow->models, &selector, &candidate, NULL) != SP_OK ||
-	    serving_processor_handle_run(candidate.handle, t->signature, t->inputs, t->input_count,
-					 t->names, t->answered_count, &result,
-					 NULL) != SERVING_PROCESSOR_OK)
+	    serving_processor_handle_run_with(candidate.handle, t->signature, t->inputs,
+					      t->input_count, t->names, t->answered_count, NULL,
+					      &result, NULL) != SERVING_PROCESSOR_OK)
 		sp_counter_add(&counters->shadow_failed, 1);
 	else if (is_alike(t, result))
 		sp_counter_add(&counters->shadow_alike, 1);

@@ -91,14 +91,14 @@ static unsigned char *put_raw(unsigned char *at, const serving_processor_tensor 
 	return sp_infer_raw_put(sp_wire_put_header(at, SP_INFERRED_RAW_OUTPUTS, size), tensor);
 }
 
-static sp_status measure(size_t *size, const serving_processor_result *result,
+static sp_status measure(size_t *size, const serving_processor_tensor *outputs, size_t count,
 			 const sp_infer_head *head, sp_error *err)
 {
 	size_t raw;
 
 	*size = text_size(head->model_name) + text_size(head->model_version) + text_size(head->id);
-	for (size_t i = 0; i < serving_processor_result_count(result); i++) {
-		const serving_processor_tensor *tensor = serving_processor_result_tensor(result, i);
+	for (size_t i = 0; i < count; i++) {
+		const serving_processor_tensor *tensor = &outputs[i];
 
 		if (sp_infer_datatype(tensor->dtype) == NULL || !sp_infer_raw_size(tensor, &raw))
 			return sp_error_set(err, SP_UNSUPPORTED,
@@ -111,13 +111,13 @@ static sp_status measure(size_t *size, const serving_processor_result *result,
 	return SP_OK;
 }
 
-sp_status sp_infer_message_encode(sp_buffer *out, const serving_processor_result *result,
-				  const sp_infer_head *head, sp_error *err)
+sp_status sp_infer_message_encode(sp_buffer *out, const serving_processor_tensor *outputs,
+				  size_t count, const sp_infer_head *head, sp_error *err)
 {
-	size_t count = serving_processor_result_count(result), size;
+	size_t size;
 	unsigned char *at;
 
-	SP_TRY(measure(&size, result, head, err));
+	SP_TRY(measure(&size, outputs, count, head, err));
 	at = (unsigned char *)sp_buffer_reserve(out, size);
 	if (at == NULL)
 		return sp_no_memory(err, "the response");
@@ -125,8 +125,8 @@ sp_status sp_infer_message_encode(sp_buffer *out, const serving_processor_result
 	at = put_text(at, SP_INFER_MODEL_VERSION, head->model_version);
 	at = put_text(at, SP_INFER_ID, head->id);
 	for (size_t i = 0; i < count; i++)
-		at = put_output(at, serving_processor_result_tensor(result, i));
+		at = put_output(at, &outputs[i]);
 	for (size_t i = 0; i < count; i++)
-		at = put_raw(at, serving_processor_result_tensor(result, i));
+		at = put_raw(at, &outputs[i]);
 	return SP_OK;
 }

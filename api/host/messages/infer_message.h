@@ -34,10 +34,12 @@ SP_MUST_CHECK sp_status sp_infer_message_decode(sp_message_inputs *out,
 						sp_bytes message, sp_message_memory *memory,
 						sp_error *err);
 
-/* Appends a ModelInferResponse.  SP_UNSUPPORTED for a type without a datatype, SP_NO_MEMORY. */
+/* Appends a ModelInferResponse with the outputs, [count].  SP_UNSUPPORTED for a type without a
+ * datatype, SP_NO_MEMORY. */
 SP_MUST_CHECK sp_status sp_infer_message_encode(sp_buffer *out,
-						const serving_processor_result *result,
-						const sp_infer_head *head, sp_error *err);
+						const serving_processor_tensor *outputs,
+						size_t count, const sp_infer_head *head,
+						sp_error *err);
 
 /*
  * Raw values, as in raw_input_contents and in the binary data of HTTP, of a tensor whose dtype,

@@ -23,7 +23,7 @@ static sp_status close_gaps(sp_message_inputs *out, const sp_message_inputs *inp
 }
 
 static sp_status run_inputs(const sp_message_run *run, const sp_message_inputs *inputs,
-			    serving_processor_result **result, sp_error *err)
+			    sp_infer_result *result, sp_error *err)
 {
 	const sp_infer_request request = {run->signature, inputs->tensors, inputs->given,
 					  inputs->outputs, inputs->output_count};
@@ -38,7 +38,7 @@ sp_status sp_message_answer_predict(sp_buffer *out, const sp_message_run *run, s
 				    .signature_name = sp_bytes_of(run->signature->name),
 				    .has_version = true,
 				    .version = run->servable->version};
-	serving_processor_result *result;
+	sp_infer_result result;
 	sp_message_inputs inputs, given;
 	sp_status status;
 
@@ -49,15 +49,15 @@ sp_status sp_message_answer_predict(sp_buffer *out, const sp_message_run *run, s
 		return sp_predict_message_wrong_inputs(&inputs, message, run->memory, err);
 	if (status != SP_OK)
 		return status;
-	status = sp_predict_message_encode(out, result, &spec, content, err);
-	serving_processor_result_free(result);
+	status = sp_predict_message_encode(out, result.tensors, result.count, &spec, content, err);
+	sp_infer_result_fini(&result);
 	return status;
 }
 
 sp_status sp_message_answer_infer(sp_buffer *out, const sp_message_run *run, sp_bytes message,
 				  const sp_infer_head *head, sp_error *err)
 {
-	serving_processor_result *result;
+	sp_infer_result result;
 	sp_infer_head answered = *head;
 	sp_message_inputs inputs;
 	char version[24];
@@ -67,7 +67,7 @@ sp_status sp_message_answer_infer(sp_buffer *out, const sp_message_run *run, sp_
 	SP_TRY(run_inputs(run, &inputs, &result, err));
 	snprintf(version, sizeof(version), "%" PRId64, run->servable->version);
 	answered.model_version = sp_bytes_of(version);
-	status = sp_infer_message_encode(out, result, &answered, err);
-	serving_processor_result_free(result);
+	status = sp_infer_message_encode(out, result.tensors, result.count, &answered, err);
+	sp_infer_result_fini(&result);
 	return status;
 }

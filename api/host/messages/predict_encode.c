@@ -66,15 +66,16 @@ static unsigned char *put_output(unsigned char *at, const serving_processor_tens
 	return sp_tensor_message_put(at, tensor, content);
 }
 
-sp_status sp_predict_message_encode(sp_buffer *out, const serving_processor_result *result,
-				    const sp_model_spec *spec, bool content, sp_error *err)
+sp_status sp_predict_message_encode(sp_buffer *out, const serving_processor_tensor *outputs,
+				    size_t count, const sp_model_spec *spec, bool content,
+				    sp_error *err)
 {
-	size_t count = serving_processor_result_count(result), spec_size = sp_model_spec_size(spec);
+	size_t spec_size = sp_model_spec_size(spec);
 	size_t size = sp_wire_field_size(spec_size);
 	unsigned char *at;
 
 	for (size_t i = 0; i < count; i++) {
-		const serving_processor_tensor *tensor = serving_processor_result_tensor(result, i);
+		const serving_processor_tensor *tensor = &outputs[i];
 
 		if (sp_tensor_message_element_size(tensor->dtype) == 0)
 			return sp_error_set(err, SP_UNSUPPORTED,
@@ -89,7 +90,7 @@ sp_status sp_predict_message_encode(sp_buffer *out, const serving_processor_resu
 	if (at == NULL)
 		return sp_no_memory(err, "the response");
 	for (size_t i = 0; i < count; i++)
-		at = put_output(at, serving_processor_result_tensor(result, i), content);
+		at = put_output(at, &outputs[i], content);
 	at = sp_wire_put_header(at, SP_PREDICTED_SPEC, spec_size);
 	sp_model_spec_put(at, spec);
 	return SP_OK;

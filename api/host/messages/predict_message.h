@@ -52,13 +52,14 @@ sp_status sp_predict_message_wrong_inputs(const sp_message_inputs *inputs, sp_by
 /*
  * Appends a PredictResponse.
  *
+ * outputs  [count]
  * content  tensors have their values in tensor_content
  *
  * Errors: SP_UNSUPPORTED for a type that the message cannot carry, SP_NO_MEMORY.
  */
 SP_MUST_CHECK sp_status sp_predict_message_encode(sp_buffer *out,
-						  const serving_processor_result *result,
-						  const sp_model_spec *spec, bool content,
-						  sp_error *err);
+						  const serving_processor_tensor *outputs,
+						  size_t count, const sp_model_spec *spec,
+						  bool content, sp_error *err);
 
 #endif

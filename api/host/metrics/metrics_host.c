@@ -37,13 +37,17 @@ static void write_predictions(sp_buffer *out, const sp_model_state *model)
 			      (double)sp_counter_get(&model->counters->predictions[s]));
 }
 
-/* TensorFlow Serving's labels: "predict" for its REST API, "Predict" for its runtime. */
+/* TensorFlow Serving's labels: "predict" for its REST API, "Predict" for gRPC and its runtime. */
 static void write_request_times(sp_buffer *out, const sp_model_state *model)
 {
 	sp_metric_add_histogram(out, SP_METRIC_REQUEST_LATENCY,
 				LABELS(label_of(model), text_label("API", "predict"),
 				       text_label("entrypoint", "REST")),
 				&model->counters->request);
+	sp_metric_add_histogram(out, SP_METRIC_REQUEST_LATENCY,
+				LABELS(label_of(model), text_label("API", "Predict"),
+				       text_label("entrypoint", "GRPC")),
+				&model->counters->call);
 }
 
 static void write_run_times(sp_buffer *out, const sp_model_state *model)
@@ -91,6 +95,39 @@ static void write_shadow(sp_buffer *out, const sp_model_state *model)
 		sp_metric_add(out, SP_METRIC_SHADOW,
 			      LABELS(label_of(model), text_label("result", results[i].result)),
 			      (double)sp_counter_get(results[i].counter));
+}
+
+/* TensorFlow Serving's histogram has no model. */
+static void write_batch_waits(sp_buffer *out, const sp_model_state *model)
+{
+	sp_metric_add_histogram(
+		out, SP_METRIC_BATCH_WAIT,
+		LABELS(label_of(model), text_label("thread_pool_name", model->thread_pool_name)),
+		&model->counters->batch_wait);
+}
+
+static void write_batches(sp_buffer *out, const sp_model_state *model)
+{
+	sp_metric_add(out, SP_METRIC_BATCHES, LABELS(label_of(model)),
+		      (double)sp_counter_get(&model->counters->batches));
+}
+
+static void write_batch_requests(sp_buffer *out, const sp_model_state *model)
+{
+	sp_metric_add(out, SP_METRIC_BATCH_REQUESTS, LABELS(label_of(model)),
+		      (double)sp_counter_get(&model->counters->batch_requests));
+}
+
+static void write_batch_rows(sp_buffer *out, const sp_model_state *model)
+{
+	sp_metric_add(out, SP_METRIC_BATCH_ROWS, LABELS(label_of(model)),
+		      (double)sp_counter_get(&model->counters->batch_rows));
+}
+
+static void write_batch_reruns(sp_buffer *out, const sp_model_state *model)
+{
+	sp_metric_add(out, SP_METRIC_BATCH_RERUNS, LABELS(label_of(model)),
+		      (double)sp_counter_get(&model->counters->batch_reruns));
 }
 
 static void write_ready(sp_buffer *out, const sp_model_state *model)
@@ -202,6 +239,11 @@ void sp_metrics_write_host(sp_buffer *out, const sp_host_state *host)
 	write_each(out, host, SP_METRIC_IN_FLIGHT, write_in_flight);
 	write_each(out, host, SP_METRIC_VERSION_REQUESTS, write_version_requests);
 	write_each(out, host, SP_METRIC_SHADOW, write_shadow);
+	write_each(out, host, SP_METRIC_BATCH_WAIT, write_batch_waits);
+	write_each(out, host, SP_METRIC_BATCHES, write_batches);
+	write_each(out, host, SP_METRIC_BATCH_REQUESTS, write_batch_requests);
+	write_each(out, host, SP_METRIC_BATCH_ROWS, write_batch_rows);
+	write_each(out, host, SP_METRIC_BATCH_RERUNS, write_batch_reruns);
 	write_one(out, SP_METRIC_THREADS, (double)host->worker_count);
 	write_http(out, host);
 	write_limits(out, host);

@@ -20,8 +20,9 @@ typedef struct sp_model_state {
 	const char *name;
 	bool ready; /* a version is available */
 	const sp_model_counters *counters;
-	const int64_t *versions; /* [version_count] that do not change */
-	const uint64_t *runs;    /* [version_count] */
+	const char *thread_pool_name; /* of batching */
+	const int64_t *versions;      /* [version_count] that do not change */
+	const uint64_t *runs;         /* [version_count] */
 	size_t version_count;
 	const sp_version_statuses *statuses; /* NULL: unknown */
 	const sp_versions_report *report;    /* of the newest version; NULL: none is open */

@@ -362,6 +362,17 @@ static sp_status read_shadow(void *out, const sp_config_field *field, sp_arena *
 		       : sp_config_fail(field, "either a label or a version is needed", err);
 }
 
+static sp_status read_batching(void *out, const sp_config_field *field, sp_arena *arena,
+			       sp_error *err)
+{
+	sp_batching_config *config = sp_arena_alloc(arena, sizeof(*config));
+
+	if (config == NULL)
+		return sp_no_memory(err, "the batching parameters");
+	*(const sp_batching_config **)out = config;
+	return sp_batching_config_read_json(config, field, arena, err);
+}
+
 static sp_status read_json_model(void *out, const sp_config_field *field, sp_arena *arena,
 				 sp_error *err)
 {
@@ -376,6 +387,7 @@ static sp_status read_json_model(void *out, const sp_config_field *field, sp_are
 		{"signature_name", AT(signature_name), sp_config_read_text, false},
 		{"saved_model_tags", AT(saved_model_tags), sp_config_read_text, false},
 		{"session_num", AT(session_num), sp_config_read_i64, false},
+		{"batching", AT(batching), read_batching, false},
 		{"max_requests", AT(max_requests), sp_config_read_i64, false},
 		END};
 	sp_model_config *config = add_model(out, err);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/host/model/server_configs.h"
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/status.h"
@@ -66,6 +67,7 @@ typedef struct sp_model_config {
 	const char *saved_model_tags; /* NULL: not given */
 	int64_t session_num;          /* 0: not given */
 	int64_t max_requests;         /* queued and computed at a time; 0: no limit of its own */
+	const sp_batching_config *batching; /* NULL: not given */
 } sp_model_config;
 
 typedef struct sp_model_configs {

@@ -4,7 +4,6 @@
 
 #include "api/host/model/models_internal.h"
 #include "base/alloc.h"
-#include "base/log.h"
 
 /* ---------------------------------------------------------------- selection */
 
@@ -136,6 +135,8 @@ sp_status sp_models_acquire(sp_models *models, const sp_model_selector *selector
 	*out = (sp_servable){.shadow_version = -1};
 	entry = sp_model_table_find(table, selector->name);
 	status = select_version(entry, selector, out, err);
+	if (status == SP_OK && out->served->batching.enabled)
+		out->batcher = models->batcher;
 	if (status == SP_OK && models->shadow != NULL) {
 		choose_shadow(entry, out);
 		out->shadow = models->shadow;
@@ -237,6 +238,13 @@ void sp_models_set_shadow(sp_models *models, const sp_shadow_sink *shadow)
 	models->shadow = shadow;
 }
 
+void sp_models_set_batcher(sp_models *models, struct sp_batcher *batcher,
+			   const sp_batching_config *config)
+{
+	models->batcher = batcher;
+	models->batching = config;
+}
+
 /* ------------------------------------------------------------------- statuses */
 
 static sp_status fail_no_status(const sp_model_selector *s, sp_error *err)
@@ -321,17 +329,6 @@ static sp_served_model *hold_following(const sp_managed_model *model)
 	return NULL;
 }
 
-/* The version of a label; SP_ANY_VERSION for a label of whichever is served. */
-static bool find_label(const sp_managed_model *model, sp_bytes label, int64_t *version)
-{
-	for (size_t i = 0; i < model->label_count; i++)
-		if (sp_bytes_equal_text(label, model->labels[i].label)) {
-			*version = model->labels[i].version;
-			return true;
-		}
-	return false;
-}
-
 /* Adds what a processor reports; its live version is available, whatever the report calls it. */
 static sp_status put_following(sp_version_statuses *out, sp_served_model *served, sp_arena *arena,
 			       sp_error *err)
@@ -372,7 +369,7 @@ static sp_status collect(sp_models *models, const sp_model_selector *selector,
 
 	if (model == NULL)
 		return SP_OK;
-	if (selector->label.size != 0 && !find_label(model, selector->label, version))
+	if (selector->label.size != 0 && !sp_models__find_label(model, selector->label, version))
 		return fail_label(selector->label, err);
 	if (!put_units(out, model, arena))
 		return sp_no_memory(err, "the versions");
@@ -399,119 +396,4 @@ sp_status sp_models_statuses(sp_models *models, const sp_model_selector *selecto
 	if (status == SP_OK && (out->count == 0 || (!all && !narrow(out, version))))
 		status = fail_no_status(selector, err);
 	return status;
-}
-
-/* --------------------------------------------------------------- the table */
-
-/* The versions that are available, newest first; of equal ones the wanted one. */
-static bool fill_served(sp_table_entry *entry, const sp_managed_model *model, sp_arena *arena)
-{
-	size_t count = 0;
-
-	for (const sp_unit *unit = model->units; unit != NULL; unit = unit->next)
-		count++;
-	entry->served = sp_arena_array(arena, count, sizeof(entry->served[0]));
-	if (entry->served == NULL)
-		return false;
-	for (const sp_unit *unit = model->units; unit != NULL; unit = unit->next) {
-		size_t at = entry->served_count;
-
-		entry->loading |= unit->wanted && (unit->state == SP_VERSION_START ||
-						   unit->state == SP_VERSION_LOADING);
-		if (unit->state != SP_VERSION_AVAILABLE)
-			continue;
-		for (; at > 0 &&
-		       (entry->served[at - 1]->version < unit->served->version ||
-			(entry->served[at - 1]->version == unit->served->version && unit->wanted));
-		     at--)
-			entry->served[at] = entry->served[at - 1];
-		entry->served[at] = unit->served;
-		entry->served_count++;
-	}
-	return true;
-}
-
-static bool fill_labels(sp_table_entry *entry, const sp_managed_model *model, sp_arena *arena)
-{
-	entry->labels = sp_arena_array(arena, model->label_count, sizeof(entry->labels[0]));
-	if (entry->labels == NULL)
-		return false;
-	for (size_t i = 0; i < model->label_count; i++) {
-		sp_bytes label = sp_bytes_of(model->labels[i].label);
-
-		label.data = sp_arena_text(arena, label);
-		if (label.data == NULL)
-			return false;
-		entry->labels[i] = (sp_version_label){label, model->labels[i].version};
-	}
-	entry->label_count = model->label_count;
-	return true;
-}
-
-/* The version of a share; -1 if its label is of none in particular, or not there. */
-static int64_t version_of_share(const sp_managed_model *model, const sp_configured_share *share)
-{
-	int64_t version = -1;
-
-	if (share->label == NULL)
-		return share->version;
-	return find_label(model, sp_bytes_of(share->label), &version) ? version : -1;
-}
-
-static bool fill_traffic(sp_table_entry *entry, const sp_managed_model *model, sp_arena *arena)
-{
-	const sp_configured_traffic *configured = &model->config->traffic;
-	sp_traffic *traffic = &entry->traffic;
-
-	for (size_t i = 0; i < configured->share_count; i++) {
-		int64_t version = version_of_share(model, &configured->shares[i]);
-
-		if (version >= 0)
-			sp_traffic_add(traffic, version, configured->shares[i].percent);
-	}
-	traffic->shadow_version = version_of_share(model, &configured->shadow);
-	if (traffic->shadow_version >= 0)
-		traffic->shadow_below = sp_traffic_threshold(configured->shadow.percent);
-	traffic->tolerance = configured->tolerance;
-	if (configured->header == NULL)
-		return true;
-	traffic->header = sp_arena_text(arena, sp_bytes_of(configured->header));
-	return traffic->header != NULL;
-}
-
-static bool fill_table(sp_model_table *table, const sp_models *models)
-{
-	sp_table_entry *entry = table->entries;
-
-	for (const sp_managed_model *model = models->first; model != NULL; model = model->next) {
-		if (model->config == NULL)
-			continue;
-		entry->model = (sp_model *)(uintptr_t)&model->public;
-		/* A model that was not looked at yet may have versions. */
-		entry->loading = !model->polled;
-		if (!fill_served(entry, model, table->arena) ||
-		    !fill_labels(entry, model, table->arena) ||
-		    !fill_traffic(entry, model, table->arena))
-			return false;
-		entry++;
-	}
-	sp_model_table_finish(table);
-	return true;
-}
-
-bool sp_models__publish(sp_models *models)
-{
-	sp_model_table *table;
-	size_t count = 0;
-
-	for (const sp_managed_model *model = models->first; model != NULL; model = model->next)
-		count += model->config != NULL;
-	table = sp_model_table_create(count);
-	if (table == NULL || !fill_table(table, models)) {
-		sp_model_table_destroy(table);
-		sp_log(SP_LOG_ERROR, "no memory for the table of models");
-		return false;
-	}
-	sp_table_publish(models->readers, table);
-	return true;
 }

@@ -43,14 +43,14 @@ typedef struct sp_model_selector {
 } sp_model_selector;
 
 struct sp_servable;
-struct sp_infer_request; /* infer/infer_run.h */
+struct sp_infer_request; /* infer/infer_call.h */
+struct sp_infer_result;
 
 /* Where requests go that a second version is to run as well (infer/shadow.h). */
 typedef struct sp_shadow_sink {
 	/* Takes a copy of a request that `servable` has run with this result. */
 	void (*offer)(void *context, const struct sp_servable *servable,
-		      const struct sp_infer_request *request,
-		      const serving_processor_result *result);
+		      const struct sp_infer_request *request, const struct sp_infer_result *result);
 	void *context;
 } sp_shadow_sink;
 
@@ -63,6 +63,7 @@ typedef struct sp_servable {
 	int64_t shadow_version; /* that the request is to be run by as well, later; -1: none */
 	double shadow_tolerance;
 	const sp_shadow_sink *shadow; /* for that; NULL: none */
+	struct sp_batcher *batcher;   /* by which requests run; NULL: they are not batched */
 } sp_servable;
 
 /*
@@ -84,6 +85,13 @@ SP_MUST_CHECK sp_status sp_models_acquire_processor(sp_models *models, sp_bytes 
 
 /* Call it before sp_models_load(); the sink must outlive the registry. */
 void sp_models_set_shadow(sp_models *models, const sp_shadow_sink *shadow);
+
+/*
+ * Batches requests (infer/batcher.h), by `config` unless a model has parameters of its own; before
+ * sp_models_load().  Both must outlive the models.
+ */
+void sp_models_set_batcher(sp_models *models, struct sp_batcher *batcher,
+			   const sp_batching_config *config);
 
 /* All zero is fine. */
 void sp_servable_release(sp_servable *servable);
@@ -141,9 +149,9 @@ SP_MUST_CHECK sp_status sp_models_load(sp_models *models, sp_error *err);
  * not listed are unloaded.  Returns once each listed model has a version or its loads have failed,
  * and then sets the labels.
  *
- * Errors: SP_INVALID, and nothing has changed, for a malformed configuration; SP_INVALID for a
+ * Errors: SP_INVALID, and nothing has changed, for a malformed configuration; SP_NOT_FOUND for a
  * label of a version that is not available, and no label has changed; SP_IO if a model did not
- *         become available; SP_BUSY if the host ends meanwhile.
+ * become available; SP_BUSY if the host ends meanwhile.
  */
 SP_MUST_CHECK sp_status sp_models_reload(sp_models *models, sp_bytes text, sp_error *err);
 

@@ -45,13 +45,18 @@ static bool is_same_text(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
+static bool is_same_batching(const sp_batching_config *a, const sp_batching_config *b)
+{
+	return a == NULL || b == NULL ? a == b : sp_batching_configs_are_same(a, b);
+}
+
 /* Whether what is loaded by one configuration is not what another one would load. */
 static bool is_other(const sp_model_config *a, const sp_model_config *b)
 {
 	return !is_same_text(a->processor_config, b->processor_config) ||
 	       !is_same_text(a->signature_name, b->signature_name) ||
 	       !is_same_text(a->saved_model_tags, b->saved_model_tags) ||
-	       a->session_num != b->session_num;
+	       a->session_num != b->session_num || !is_same_batching(a->batching, b->batching);
 }
 
 static sp_status check_platforms(const sp_models *models, const sp_model_configs *configs,
@@ -160,7 +165,7 @@ static sp_status check_label(const sp_models *models, const sp_managed_model *mo
 
 	if (label->version < 0 || allowed || sp_models__is_available(model, label->version))
 		return SP_OK;
-	return sp_error_set(err, SP_INVALID,
+	return sp_error_set(err, SP_NOT_FOUND,
 			    "Request to assign label %s to {name: %s version: %lld}, which is not "
 			    "currently available for inference",
 			    label->label, model->public.name, (long long)label->version);

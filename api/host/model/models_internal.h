@@ -16,8 +16,8 @@
 /*
  * What the registry knows beside the table that requests read.
  *
- * models.c answers questions, models_apply.c takes over configurations, models_poll.c looks at the
- * folders, models_threads.c loads and unloads.
+ * models.c answers questions, models_publish.c makes the tables, models_apply.c takes over
+ * configurations, models_poll.c looks at the folders, models_threads.c loads and unloads.
  */
 
 /* A version, or a folder that the library follows: from its discovery to its end. */
@@ -67,6 +67,8 @@ struct sp_models {
 	bool strict; /* one model, given by flags, that must open at the first attempt */
 	sp_table_readers *readers;
 	const sp_shadow_sink *shadow;                 /* constant once loaded; NULL: none */
+	struct sp_batcher *batcher;                   /* likewise */
+	const sp_batching_config *batching;           /* likewise; of models without their own */
 	_Atomic(sp_model *) by_number[SP_MAX_MODELS]; /* number - 1 */
 	atomic_bool closing;
 	atomic_size_t loading; /* loads in progress */
@@ -89,6 +91,10 @@ struct sp_models {
 /* Publishes a table of what is available now.  False, logged, when out of memory: the old one
  * stays. */
 bool sp_models__publish(sp_models *models);
+
+/* The version of a label; SP_ANY_VERSION for a label of whichever is served.  False: there is none.
+ */
+bool sp_models__find_label(const sp_managed_model *model, sp_bytes label, int64_t *version);
 
 /* Forgets a unit, which no thread works on, and remembers how it ended.  Closes what it has open.
  */

@@ -106,6 +106,7 @@ static sp_status make_served(const sp_models *models, const sp_managed_model *mo
 		.log_level = flags->log_level,
 		.session_num = config->session_num != 0 ? config->session_num : models->session_num,
 		.timeout_ms = flags->rest_api_timeout_in_ms,
+		.batching = config->batching != NULL ? config->batching : models->batching,
 	};
 
 	return sp_served_model_create(out, &source, unit->follows ? -1 : unit->version, err);

@@ -240,6 +240,8 @@ sp_status sp_served_model_create(sp_served_model **out, const sp_served_source *
 		return sp_no_memory(err, "the model");
 	atomic_init(&model->users, 0);
 	model->version = version;
+	if (source->batching != NULL)
+		model->batching = *source->batching;
 	status = configure(model, source, err);
 	if (status == SP_OK && source->signature_name != NULL) {
 		model->signature_name = sp_alloc_text(source->signature_name);

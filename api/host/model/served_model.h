@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/host/model/server_configs.h"
 #include "api/serving_processor.h"
 #include "base/status.h"
 
@@ -37,6 +38,7 @@ typedef struct sp_served_source {
 	const char *saved_model_tags;
 	const char *log_format, *log_level; /* instead of what the configuration says */
 	int64_t session_num, timeout_ms;    /* for a path */
+	const sp_batching_config *batching;
 } sp_served_source;
 
 typedef struct sp_served_model {
@@ -44,8 +46,9 @@ typedef struct sp_served_model {
 	char *signature_name; /* for requests that name none; NULL: the configured one */
 	int64_t version;      /* of a SavedModel; -1: given by the library, and may change */
 	void *processor;
-	atomic_size_t users;        /* who holds a handle of the processor */
-	atomic_uint_least64_t runs; /* requests that it computed, for whoever counts them */
+	sp_batching_config batching; /* not enabled unless the source has some */
+	atomic_size_t users;         /* who holds a handle of the processor */
+	atomic_uint_least64_t runs;  /* requests that it computed, for whoever counts them */
 } sp_served_model;
 
 /* Sets level and format of log lines. */

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 
-enum { MAX_FILE_BYTES = 1 << 20, MAX_SIZES = 1024 };
+enum { MAX_FILE_BYTES = 1 << 20, MAX_THREADS = 1024, MAX_TIMEOUT_US = 1000000000 };
 
 #define END                          \
 	{                            \
@@ -38,16 +38,11 @@ static sp_status read_file(void *out, const char *path, const char *type,
 static sp_status add_size(void *out, const sp_config_field *field, sp_arena *arena, sp_error *err)
 {
 	sp_batching_config *config = out;
-	int64_t *sizes = (int64_t *)(uintptr_t)config->allowed_batch_sizes;
+	int64_t *sizes = config->allowed_batch_sizes;
 	int64_t size;
 
 	SP_TRY(sp_config_read_i64(&size, field, arena, err));
-	if (sizes == NULL)
-		sizes = sp_arena_array(arena, MAX_SIZES, sizeof(*sizes));
-	if (sizes == NULL)
-		return sp_no_memory(err, "the batch sizes");
-	config->allowed_batch_sizes = sizes;
-	if (config->allowed_count == MAX_SIZES)
+	if (config->allowed_count == SP_MAX_BATCH_SIZES)
 		return sp_config_fail(field, "there are too many of them", err);
 	if (size <= 0 || (config->allowed_count != 0 && size <= sizes[config->allowed_count - 1]))
 		return sp_config_fail(field, "the sizes are not ascending", err);
@@ -55,7 +50,7 @@ static sp_status add_size(void *out, const sp_config_field *field, sp_arena *are
 	return SP_OK;
 }
 
-static sp_status check_batching(const sp_batching_config *config, const char *path, sp_error *err)
+static sp_status check_batching(const sp_batching_config *config, const char *where, sp_error *err)
 {
 	int64_t largest = config->enable_large_batch_splitting &&
 					  config->max_execution_batch_size != 0
@@ -63,19 +58,40 @@ static sp_status check_batching(const sp_batching_config *config, const char *pa
 				  : config->max_batch_size;
 
 	if (config->max_batch_size <= 0 || config->batch_timeout_micros < 0 ||
-	    config->max_enqueued_batches <= 0 || config->num_batch_threads < 0 ||
+	    config->batch_timeout_micros > MAX_TIMEOUT_US || config->max_enqueued_batches <= 0 ||
+	    config->num_batch_threads < 0 || config->num_batch_threads > MAX_THREADS ||
 	    config->max_execution_batch_size < 0 ||
 	    config->max_execution_batch_size > config->max_batch_size)
 		return sp_error_set(err, SP_INVALID,
 				    "%s: a number of the batching parameters is out of range",
-				    path);
+				    where);
 	if (config->allowed_count != 0 &&
 	    config->allowed_batch_sizes[config->allowed_count - 1] != largest)
 		return sp_error_set(err, SP_INVALID,
 				    "%s: the last of allowed_batch_sizes must be the largest "
 				    "batch, %lld",
-				    path, (long long)largest);
+				    where, (long long)largest);
 	return SP_OK;
+}
+
+void sp_batching_config_init(sp_batching_config *out)
+{
+	*out = (sp_batching_config){.enabled = true,
+				    .max_batch_size = 1000,
+				    .max_enqueued_batches = 10,
+				    .thread_pool_name = "batch_threads"};
+}
+
+bool sp_batching_configs_are_same(const sp_batching_config *a, const sp_batching_config *b)
+{
+	return a->enabled == b->enabled && a->max_batch_size == b->max_batch_size &&
+	       a->batch_timeout_micros == b->batch_timeout_micros &&
+	       a->max_enqueued_batches == b->max_enqueued_batches &&
+	       a->enable_large_batch_splitting == b->enable_large_batch_splitting &&
+	       a->max_execution_batch_size == b->max_execution_batch_size &&
+	       a->allowed_count == b->allowed_count &&
+	       memcmp(a->allowed_batch_sizes, b->allowed_batch_sizes,
+		      a->allowed_count * sizeof(a->allowed_batch_sizes[0])) == 0;
 }
 
 #define AT(member) offsetof(sp_batching_config, member)
@@ -100,10 +116,29 @@ sp_status sp_batching_config_read(sp_batching_config *out, const char *path, sp_
 		 false},
 		END};
 
-	*out = (sp_batching_config){
-		.max_batch_size = 1000, .max_enqueued_batches = 10, .thread_pool_name = ""};
+	sp_batching_config_init(out);
 	SP_TRY(read_file(out, path, "BatchingParameters", members, arena, err));
 	return check_batching(out, path, err);
+}
+
+sp_status sp_batching_config_read_json(void *out, const sp_config_field *field, sp_arena *arena,
+				       sp_error *err)
+{
+	static const sp_config_member members[] = {
+		{"enabled", AT(enabled), sp_config_read_bool, false},
+		{"max_batch_size", AT(max_batch_size), sp_config_read_i64, false},
+		{"batch_timeout_micros", AT(batch_timeout_micros), sp_config_read_i64, false},
+		{"max_enqueued_batches", AT(max_enqueued_batches), sp_config_read_i64, false},
+		{"enable_large_batch_splitting", AT(enable_large_batch_splitting),
+		 sp_config_read_bool, false},
+		{"max_execution_batch_size", AT(max_execution_batch_size), sp_config_read_i64,
+		 false},
+		{"allowed_batch_sizes", 0, add_size, true},
+		END};
+
+	sp_batching_config_init(out);
+	SP_TRY(sp_config_read_message(out, field, "batching", members, arena, err));
+	return check_batching(out, "batching", err);
 }
 
 #undef AT

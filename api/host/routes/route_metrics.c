@@ -10,7 +10,7 @@ static void write_host(sp_buffer *out, const sp_serving *serving, const sp_model
 {
 	sp_http_server_load load;
 
-	sp_http_servers_get_load(serving->servers, &load);
+	sp_http_server_get_load(serving->server, &load);
 	sp_metrics_write_host(out, &(sp_host_state){
 					   .worker_count = serving->worker_count,
 					   .connections = load.open,
@@ -75,6 +75,7 @@ static sp_status write_all(sp_buffer *out, const sp_serving *serving, sp_arena *
 			.name = list[i].model->name,
 			.ready = list[i].ready,
 			.counters = &list[i].model->counters,
+			.thread_pool_name = serving->thread_pool_name,
 			.versions = list[i].versions,
 			.runs = list[i].runs,
 			.statuses = read_statuses(serving, list[i].model->name, arena),

@@ -11,18 +11,17 @@
  * its gRPC API.
  */
 
-static sp_status write_result(sp_buffer *out, const serving_processor_result *result, bool row,
+static sp_status write_result(sp_buffer *out, const sp_infer_result *result, bool row,
 			      sp_error *err)
 {
-	size_t count = serving_processor_result_count(result);
-	const serving_processor_tensor **tensors = sp_alloc_zero(count, sizeof(*tensors));
+	const serving_processor_tensor **tensors = sp_alloc_zero(result->count, sizeof(*tensors));
 	sp_status status;
 
-	if (tensors == NULL && count != 0)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu outputs", count);
-	for (size_t i = 0; i < count; i++)
-		tensors[i] = serving_processor_result_tensor(result, i);
-	status = sp_json_response_write(out, tensors, count, row, err);
+	if (tensors == NULL && result->count != 0)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu outputs", result->count);
+	for (size_t i = 0; i < result->count; i++)
+		tensors[i] = &result->tensors[i];
+	status = sp_json_response_write(out, tensors, result->count, row, err);
 	sp_free(tensors);
 	return status;
 }
@@ -31,7 +30,7 @@ static int answer_json(const sp_servable *servable, sp_worker *worker, sp_bytes 
 		       const sp_infer_limits *limits, sp_buffer *out, sp_error *err)
 {
 	sp_host_signatures set = sp_route__signatures(servable);
-	serving_processor_result *result;
+	sp_infer_result result;
 	const sp_json_parsed *parsed;
 	sp_infer_request run;
 	sp_status status = sp_json_request_parse(worker->json, &set, body, err);
@@ -45,8 +44,8 @@ static int answer_json(const sp_servable *servable, sp_worker *worker, sp_bytes 
 	status = sp_infer_run(servable, &run, limits, &result, err);
 	if (status != SP_OK)
 		return sp_route__http_status(status);
-	status = write_result(out, result, parsed->row, err);
-	serving_processor_result_free(result);
+	status = write_result(out, &result, parsed->row, err);
+	sp_infer_result_fini(&result);
 	return sp_route__http_status(status);
 }
 

@@ -36,7 +36,7 @@ static bool read_json_size(int64_t *out, const sp_http_request *request)
 }
 
 static sp_status run(const sp_servable *servable, const sp_message_inputs *inputs,
-		     sp_infer_limits limits, int64_t timeout_us, serving_processor_result **result,
+		     sp_infer_limits limits, int64_t timeout_us, sp_infer_result *result,
 		     sp_error *err)
 {
 	sp_infer_request request = {inputs->signature, inputs->tensors,
@@ -57,7 +57,7 @@ static sp_status answer_json(const sp_servable *servable, sp_worker *worker,
 {
 	sp_message_memory memory = {worker->arena, worker->input_order};
 	sp_host_signatures set = sp_route__signatures(servable);
-	serving_processor_result *result;
+	sp_infer_result result;
 	sp_v2_parsed parsed;
 	sp_status status;
 	int64_t header;
@@ -68,9 +68,9 @@ static sp_status answer_json(const sp_servable *servable, sp_worker *worker,
 	SP_TRY(sp_v2_request_parse(&parsed, worker->v2, &set, body, header, &memory, err));
 	SP_TRY(run(servable, &parsed.inputs, sp_route__limits(request), parsed.timeout_us, &result,
 		   err));
-	status = sp_v2_response_write(out, json_size, result, &parsed, servable->model->name,
-				      servable->version, err);
-	serving_processor_result_free(result);
+	status = sp_v2_response_write(out, json_size, result.tensors, result.count, &parsed,
+				      servable->model->name, servable->version, err);
+	sp_infer_result_fini(&result);
 	return status;
 }
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "api/host/flags.h"
-#include "api/host/http/http_servers.h"
+#include "api/host/http/http_server.h"
 #include "api/host/metrics/counters.h"
 #include "api/host/model/models.h"
 #include "api/host/routes/job_here.h"
@@ -23,14 +23,15 @@
 typedef struct sp_serving {
 	const sp_flags *flags;
 	sp_models *models;
-	atomic_bool draining;      /* the process is about to end */
-	sp_http_servers *servers;  /* only for sp_http_servers_get_load() */
-	const char *metrics_path;  /* "": none */
-	sp_budget memory;          /* of requests and answers */
-	sp_jobs_here *here;        /* predictions that I/O threads compute themselves */
-	sp_request_queue *queue;   /* predictions, for the workers */
-	sp_request_queue *orders;  /* orders about versions */
-	sp_request_queue *scrapes; /* requests for metrics */
+	atomic_bool draining;         /* the process is about to end */
+	sp_http_server *server;       /* only for sp_http_server_get_load() */
+	const char *metrics_path;     /* "": none */
+	const char *thread_pool_name; /* of batching, for metrics */
+	sp_budget memory;             /* of requests and answers */
+	sp_jobs_here *here;           /* predictions that I/O threads compute; NULL: none */
+	sp_request_queue *queue;      /* predictions, for the workers */
+	sp_request_queue *orders;     /* orders about versions */
+	sp_request_queue *scrapes;    /* requests for metrics */
 	size_t worker_count;
 	int64_t started; /* Unix time */
 	sp_counters counters;

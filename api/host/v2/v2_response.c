@@ -82,10 +82,11 @@ static void append_binary(sp_buffer *out, const serving_processor_tensor *tensor
 }
 
 sp_status sp_v2_response_write(sp_buffer *out, size_t *json_size,
-			       const serving_processor_result *result, const sp_v2_parsed *request,
-			       const char *model, int64_t version, sp_error *err)
+			       const serving_processor_tensor *outputs, size_t count,
+			       const sp_v2_parsed *request, const char *model, int64_t version,
+			       sp_error *err)
 {
-	size_t count = serving_processor_result_count(result), begin = out->size;
+	size_t begin = out->size;
 
 	*json_size = 0;
 	sp_buffer_append_text(out, "{\"model_name\":");
@@ -100,15 +101,14 @@ sp_status sp_v2_response_write(sp_buffer *out, size_t *json_size,
 	sp_json_write_key(out, "outputs", false);
 	for (size_t i = 0; i < count; i++) {
 		sp_buffer_append_char(out, i == 0 ? '[' : ',');
-		SP_TRY(write_output(out, serving_processor_result_tensor(result, i),
-				    is_binary(request, i), err));
+		SP_TRY(write_output(out, &outputs[i], is_binary(request, i), err));
 	}
 	sp_buffer_append_text(out, count == 0 ? "[]}" : "]}");
 	for (size_t i = 0; i < count; i++)
 		if (is_binary(request, i)) {
 			if (*json_size == 0)
 				*json_size = out->size - begin;
-			append_binary(out, serving_processor_result_tensor(result, i));
+			append_binary(out, &outputs[i]);
 		}
 	return SP_OK;
 }

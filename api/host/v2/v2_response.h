@@ -8,6 +8,7 @@
  * Appends the answer of the Open Inference Protocol's "infer": JSON, and behind it the values of
  * the outputs that are asked for as binary data.
  *
+ * outputs    [count]
  * json_size  set to the length of the JSON if binary data follow it, for the header
  *            Inference-Header-Content-Length; else to 0
  *
@@ -16,7 +17,7 @@
  * out->failed.
  */
 SP_MUST_CHECK sp_status sp_v2_response_write(sp_buffer *out, size_t *json_size,
-					     const serving_processor_result *result,
+					     const serving_processor_tensor *outputs, size_t count,
 					     const sp_v2_parsed *request, const char *model,
 					     int64_t version, sp_error *err);
 

@@ -957,7 +957,6 @@ static void a_client_that_takes_nothing_is_given_up(void **state)
 	static sp_http2_reply reply;
 	sp_http_scene f = {0};
 	sp_http2_client client;
-	int small = 4096;
 
 	(void)state;
 	sp_http_scene_start(&f, (sp_http_options){.request_timeout_ms = 300});
@@ -970,18 +969,43 @@ static void a_client_that_takes_nothing_is_given_up(void **state)
 	assert_int_equal(reply.body_size, 0);
 	sp_http2_client_close(&client);
 
-	/* A window, but a socket that is not read. */
-	assert_true(sp_http2_client_open(&client, f.port));
-	setsockopt(client.socket.fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	sp_http_scene_finish(&f);
+}
+
+/* The client has windows, but does not read its socket, which has room for little. */
+static void a_client_that_does_not_read_is_given_up(void **state)
+{
+	char name[] = "unix:/tmp/sp_socket_XXXXXX/socket", *slash = strrchr(name, '/');
+	sp_http_address address = {.host = name};
+	sp_http_server_load load = {.open = 1};
+	sp_http_scene f = {0};
+	sp_http_client socket;
+	sp_http2_client client;
+
+	(void)state;
+	*slash = '\0';
+	assert_non_null(mkdtemp(name + 5));
+	*slash = '/';
+	sp_http_scene_start(&f, (sp_http_options){.request_timeout_ms = 300,
+						  .addresses = &address,
+						  .address_count = 1});
+	assert_true(sp_http_client_open_path(&socket, name + 5));
+	sp_http2_client_init(&client, &socket);
+	assert_true(sp_http_client_send_text(&client.socket, PREFACE));
 	assert_true(sp_http2_send(&client, SP_HTTP2_SETTINGS, 0, 0, "\0\4\x7f\xff\xff\xff", 6));
 	send_window(&client, 0, 0x7fff0000);
-	for (uint32_t i = 1; i < 80; i += 2)
+	for (uint32_t i = 1; i < 10; i += 2)
 		assert_true(sp_http2_request(&client, i, "/large", NULL));
-	sp_http_scene_pause_ms(1500);
-	code_of_end(&client);
-	assert_true(client.socket.ended);
+	for (int i = 0; i < 500 && (load.open != 0 || f.handled < 5); i++) {
+		sp_http_scene_pause_ms(10);
+		sp_http_server_get_load(f.server, &load);
+	}
+	assert_int_equal(f.handled, 5);
+	assert_int_equal(load.open, 0);
 	sp_http2_client_close(&client);
 	sp_http_scene_finish(&f);
+	*slash = '\0';
+	assert_int_equal(rmdir(name + 5), 0);
 }
 
 static void a_client_that_dribbles_is_cut_off(void **state)
@@ -1098,7 +1122,7 @@ static void floods_end_their_connection(void **state)
 			  settings = FRAME(SP_HTTP2_SETTINGS, 0, 0, "\0\4\0\1\0\0"),
 			  nothing = FRAME(SP_HTTP2_DATA, 0, 1, ""),
 			  window = FRAME(SP_HTTP2_WINDOW_UPDATE, 0, 0, "\0\0\0\1"),
-			  unknown = FRAME(0xee, 0, 0, ""),
+			  priority = FRAME(SP_HTTP2_PRIORITY, 0, 1, "\0\0\0\3\1"),
 			  open = FRAME(SP_HTTP2_HEADERS, 1, 1, GET_BLOCK),
 			  more = FRAME(SP_HTTP2_CONTINUATION, 0, 1, ""),
 			  large = FRAME(SP_HTTP2_CONTINUATION, 0, 1, "\0\1x\1y");
@@ -1111,7 +1135,7 @@ static void floods_end_their_connection(void **state)
 	assert_true(ends_flood(f.port, NULL, &settings, 100000));
 	assert_true(ends_flood(f.port, &post, &nothing, 100000));
 	assert_true(ends_flood(f.port, &post, &window, 100000));
-	assert_true(ends_flood(f.port, NULL, &unknown, 100000));
+	assert_true(ends_flood(f.port, &post, &priority, 100000));
 	assert_true(ends_flood(f.port, &open, &more, 1000));
 	assert_true(ends_flood(f.port, &open, &large, 1000));
 	sp_http_call(f.port, "GET", "/still", NULL, &reply);
@@ -1213,13 +1237,35 @@ static void a_client_gets_as_many_streams_as_there_is_memory(void **state)
 	sp_budget_init(&memory, 256 << 10);
 	sp_http_scene_start(&f, (sp_http_options){.memory = &memory});
 	assert_true(sp_http2_client_open(&client, f.port));
-	for (uint32_t i = 1; i < 100; i += 2)
+	for (uint32_t i = 1; i < 40; i += 2)
 		assert_true(sp_http2_send_headers(&client, 0, i, POST_FIELDS));
-	sp_http2_receive_reply(&client, 99, &reply);
+	sp_http2_receive_reply(&client, 39, &reply);
 	assert_int_equal(reply.reset, REFUSED_STREAM);
 	assert_true(sp_http2_send(&client, SP_HTTP2_DATA, SP_HTTP2_END_STREAM, 1, "a", 1));
 	sp_http2_receive_reply(&client, 1, &reply);
 	assert_string_equal(reply.body, "POST/ a");
+	sp_http2_client_close(&client);
+	sp_http_scene_finish(&f);
+}
+
+static void requests_need_no_new_memory_after_the_first(void **state)
+{
+	static sp_http2_reply reply;
+	sp_http_scene f = {0};
+	sp_http2_client client;
+	uint64_t before;
+
+	(void)state;
+	sp_http_scene_start(&f, (sp_http_options){.io_threads = 1});
+	assert_true(sp_http2_client_open(&client, f.port));
+	for (uint32_t i = 0; i < 10; i++)
+		get(&client, 2 * i + 1, "/headers", &reply);
+	before = sp_alloc_count();
+	for (uint32_t i = 10; i < 60; i++) {
+		get(&client, 2 * i + 1, "/headers", &reply);
+		assert_int_equal(reply.status, 200);
+	}
+	assert_true(sp_alloc_count() == before);
 	sp_http2_client_close(&client);
 	sp_http_scene_finish(&f);
 }
@@ -1447,6 +1493,7 @@ int main(void)
 		cmocka_unit_test(so_many_streams_are_served_and_no_more),
 		cmocka_unit_test(requests_have_deadlines),
 		cmocka_unit_test(a_client_that_takes_nothing_is_given_up),
+		cmocka_unit_test(a_client_that_does_not_read_is_given_up),
 		cmocka_unit_test(a_client_that_dribbles_is_cut_off),
 		cmocka_unit_test(an_idle_connection_ends),
 		cmocka_unit_test(no_work_is_done_for_a_stream_that_was_reset),
@@ -1455,6 +1502,7 @@ int main(void)
 		cmocka_unit_test(a_small_block_may_not_mean_a_large_head),
 		cmocka_unit_test(memory_is_given_back_however_a_stream_ends),
 		cmocka_unit_test(a_client_gets_as_many_streams_as_there_is_memory),
+		cmocka_unit_test(requests_need_no_new_memory_after_the_first),
 		cmocka_unit_test(no_memory_costs_a_connection_and_not_the_server),
 		cmocka_unit_test(a_stream_gets_answers_before_it_ends),
 		cmocka_unit_test(a_stream_is_bounded_in_memory_and_time),

@@ -777,17 +777,60 @@ static void a_port_in_use_is_an_error(void **state)
 {
 	sp_http_scene f = {0};
 	sp_http_server *second;
-	sp_http_options options = {.host = "127.0.0.1", .io_threads = 1};
+	sp_http_address address = {.host = "127.0.0.1"};
+	sp_http_options options = {.addresses = &address, .address_count = 1, .io_threads = 1};
 	sp_error err;
 
 	(void)state;
 	sp_http_scene_start(&f, (sp_http_options){.io_threads = 1});
-	options.port = f.port;
+	address.port = f.port;
 	assert_int_equal(sp_http_server_create(&second, &options, &err), SP_IO);
 	assert_non_null(strstr(err.text, "Address already in use"));
-	options.host = "not a host";
+	address.host = "not a host";
 	assert_int_equal(sp_http_server_create(&second, &options, &err), SP_INVALID);
 	sp_http_scene_finish(&f);
+}
+
+static void several_addresses_are_answered(void **state)
+{
+	sp_http_address addresses[] = {
+		{.host = "127.0.0.1"}, {.host = "localhost"}, {.host = NULL}};
+	char name[] = "unix:/tmp/sp_socket_XXXXXX/socket", *slash = strrchr(name, '/');
+	sp_http_options options = {.addresses = addresses, .address_count = 3, .io_threads = 2};
+	sp_http_server *second;
+	sp_http_scene f = {0};
+	sp_http_client client;
+	sp_http_reply reply;
+	sp_error err;
+
+	(void)state;
+	*slash = '\0';
+	assert_non_null(mkdtemp(name + 5));
+	*slash = '/';
+	addresses[2].host = name;
+	sp_http_scene_start(&f, options);
+	assert_int_not_equal(sp_http_server_port(f.server, 0), sp_http_server_port(f.server, 1));
+	assert_int_equal(sp_http_server_port(f.server, 2), 0);
+	for (size_t i = 0; i < 2; i++) {
+		sp_http_call(sp_http_server_port(f.server, i), "GET", "/a", NULL, &reply);
+		assert_string_equal(reply.body, "GET/a ");
+	}
+	assert_true(sp_http_client_open_path(&client, name + 5));
+	sp_http_client_send_text(&client, "GET /path HTTP/1.1\r\nHost: a\r\n\r\n");
+	sp_http_client_receive(&client, &reply);
+	assert_string_equal(reply.body, "GET/path ");
+	sp_http_client_close(&client);
+
+	options.addresses = addresses + 2; /* taken */
+	options.address_count = 1;
+	assert_int_equal(sp_http_server_create(&second, &options, &err), SP_IO);
+	assert_non_null(strstr(err.text, "Address already in use"));
+	addresses[2].host = "unix:";
+	assert_int_equal(sp_http_server_create(&second, &options, &err), SP_INVALID);
+	sp_http_scene_finish(&f);
+	assert_int_not_equal(access(name + 5, F_OK), 0);
+	*slash = '\0';
+	assert_int_equal(rmdir(name + 5), 0);
 }
 
 int main(void)
@@ -819,6 +862,7 @@ int main(void)
 		cmocka_unit_test(draining_ends_connections_after_their_answer),
 		cmocka_unit_test(stopping_waits_for_what_has_begun),
 		cmocka_unit_test(a_port_in_use_is_an_error),
+		cmocka_unit_test(several_addresses_are_answered),
 	};
 
 	return cmocka_run_group_tests_name("http_server", tests, NULL, NULL);

@@ -119,7 +119,7 @@ static void results_are_written(void **state)
 	static const serving_processor_bytes classes[] = {{"a", 1}, {"", 0}};
 	static const float scores[] = {1.0f, 0.0f};
 	const sp_model_spec spec = {.name = {"m", 1}};
-	sp_examples_result result = {SP_EXAMPLES_CLASSIFY, 1, 2, classes, scores, NULL};
+	sp_examples_result result = {SP_EXAMPLES_CLASSIFY, 1, 2, classes, scores, {0}};
 	static const char classified[] = "\x0a\x0e\x0a\x0c\x0a\x08\x0a\1a\x15\0\0\x80\x3f\x0a\0"
 					 "\x12\3\x0a\1m";
 	static const char regressed[] = "\x0a\x15\x0a\3\x0a\1m\x1a\x0e\x0a\5\x0d\0\0\x80\x3f\x0a"
@@ -134,7 +134,7 @@ static void results_are_written(void **state)
 	assert_int_equal(out.size, sizeof(classified) - 1);
 	assert_memory_equal(out.data, classified, out.size);
 	sp_buffer_clear(&out);
-	result = (sp_examples_result){SP_EXAMPLES_REGRESS, 2, 0, NULL, values, NULL};
+	result = (sp_examples_result){SP_EXAMPLES_REGRESS, 2, 0, NULL, values, {0}};
 	assert_ok(sp_examples_message_add(&out, &result, &spec, &err), &err);
 	assert_int_equal(out.size, sizeof(regressed) - 1);
 	assert_memory_equal(out.data, regressed, out.size);

@@ -263,9 +263,8 @@ static void a_response_has_raw_contents(void **state)
 	sp_error err;
 
 	(void)state;
-	sp_fake_result = (struct serving_processor_result){tensors, 2};
 	sp_buffer_init(&out, 1000);
-	assert_ok(sp_infer_message_encode(&out, &sp_fake_result, &head, &err), &err);
+	assert_ok(sp_infer_message_encode(&out, tensors, 2, &head, &err), &err);
 	assert_int_equal(out.size, sizeof(expected) - 1);
 	assert_memory_equal(out.data, expected, out.size);
 	sp_buffer_fini(&out);

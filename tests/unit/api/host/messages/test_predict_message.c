@@ -242,14 +242,12 @@ static void a_response_is_written(void **state)
 	sp_error err;
 
 	(void)state;
-	sp_fake_result = (struct serving_processor_result){&tensor, 1};
 	sp_buffer_init(&out, 1000);
-	assert_ok(sp_predict_message_encode(&out, &sp_fake_result, &spec, false, &err), &err);
+	assert_ok(sp_predict_message_encode(&out, &tensor, 1, &spec, false, &err), &err);
 	assert_int_equal(out.size, sizeof(expected) - 1);
 	assert_memory_equal(out.data, expected, sizeof(expected) - 1);
 	odd.dtype = 20;
-	sp_fake_result.tensors = &odd;
-	assert_int_equal(sp_predict_message_encode(&out, &sp_fake_result, &spec, false, &err),
+	assert_int_equal(sp_predict_message_encode(&out, &odd, 1, &spec, false, &err),
 			 SP_UNSUPPORTED);
 	assert_non_null(strstr(err.text, "output 'y' has dtype 20"));
 	sp_buffer_fini(&out);
