@@ -1,6 +1,6 @@
 #include "api/host/metrics/job_costs.h"
 
-enum { LEAST_CLASS = 1 << 10, RISE = 2, FALL = 16 };
+enum { LEAST_CLASS = 1 << 10, RISE = 2, FALL = 16, DELAY_NS = 100000 };
 
 static size_t class_of(size_t size)
 {
@@ -29,6 +29,8 @@ void sp_job_costs_note(sp_job_costs *costs, size_t body_bytes, int64_t ns)
 	if (class == SP_COST_CLASSES)
 		return;
 	average = atomic_load_explicit(&costs->ns[class], memory_order_relaxed);
+	if (average != 0 && ns > 4 * average + DELAY_NS)
+		ns = 4 * average + DELAY_NS;
 	if (average != 0)
 		ns = average + (ns - average) / (ns > average ? RISE : FALL);
 	atomic_store_explicit(&costs->ns[class], ns > 0 ? ns : 1, memory_order_relaxed);

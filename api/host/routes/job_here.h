@@ -17,8 +17,8 @@
  * - The body has at most 64 KB and is not compressed, so that its size bounds what there is to
  * read.
  * - Jobs of the model with bodies of about that size take at most SP_HERE_MOST_NS by their moving
- *   average (metrics/job_costs.h), which one long job doubles: such models go to the workers for
- *   the next 50 requests or so.
+ *   average (metrics/job_costs.h), which rises fast: two or three long jobs in a row, and the next
+ *   ones go to the workers.
  * - The client is alone (sp_http_request_is_alone()): nobody else waits meanwhile, and no worker
  *   could have shared the work.  Jobs of at most SP_HERE_CHEAP_NS take less time than handing them
  *   over does; they are done here in any case.
