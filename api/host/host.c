@@ -150,9 +150,9 @@ static sp_status read_configs(sp_host *host, sp_error *err)
 	if (flags->batching_parameters_file != NULL)
 		SP_TRY(sp_batching_config_read(&host->batching, flags->batching_parameters_file,
 					       host->arena, err));
+	host->serving.thread_pool_name = host->batching.thread_pool_name;
 	if (flags->ssl_config_file != NULL && *flags->ssl_config_file != '\0')
 		SP_TRY(read_tls(host, err));
-	host->serving.thread_pool_name = host->batching.thread_pool_name;
 	if (flags->grpc_socket_path != NULL && *flags->grpc_socket_path != '\0') {
 		host->socket_address = sp_arena_printf(host->arena, "unix:%s",
 						       flags->grpc_socket_path);
@@ -308,7 +308,7 @@ void sp_host_reload(sp_host *host)
 	reload_tls(host);
 	if (sp_models_reload_file(host->serving.models))
 		sp_log(SP_LOG_INFO, "SIGHUP: the models' configuration is read again");
-	else
+	else if (host->tls == NULL)
 		sp_log(SP_LOG_INFO, "SIGHUP: nothing to reload; new versions are served as they "
 				    "come, flags and configuration are read at the start only");
 }

@@ -358,7 +358,7 @@ const serving_processor_tensor *serving_processor_result_tensor(
 
 void serving_processor_result_free(serving_processor_result *result)
 {
-	for (size_t i = 0; i < result->count; i++)
+	for (size_t i = 0; result != NULL && i < result->count; i++)
 		free((void *)(uintptr_t)result->tensors[i].data);
 	free(result);
 }

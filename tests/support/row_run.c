@@ -11,6 +11,7 @@
 _Atomic(sp_row_kind) sp_row_kind_of_model;
 atomic_size_t sp_row_log[SP_ROW_LOG], sp_row_runs, sp_row_open;
 atomic_bool sp_row_gate;
+atomic_uint sp_row_run_us;
 
 static const int64_t open_dims[] = {-1, -1};
 static const serving_processor_tensor_info infos[] = {
@@ -159,6 +160,8 @@ serving_processor_code serving_processor_handle_run_with(
 	*error = NULL;
 	while (atomic_load(&sp_row_gate))
 		usleep(500);
+	if (sp_row_run_us != 0)
+		usleep(sp_row_run_us);
 	sp_row_log[atomic_fetch_add(&sp_row_runs, 1) % SP_ROW_LOG] = (size_t)inputs[0].dims[0];
 	for (size_t i = 0; i < inputs[0].count; i++)
 		if (x[i] < 0)

@@ -36,6 +36,9 @@ extern atomic_size_t sp_row_log[SP_ROW_LOG], sp_row_runs;
 /* Runs wait while this is set. */
 extern atomic_bool sp_row_gate;
 
+/* How long a run takes; initially 0. */
+extern atomic_uint sp_row_run_us;
+
 /* Results that were given out and not freed. */
 extern atomic_size_t sp_row_open;
 

@@ -289,7 +289,8 @@ static void answers_are_told(void **state)
 	static sp_counters counters;
 	static sp_model_counters model;
 	sp_budget memory;
-	const sp_model_state state_of_model = {.name = "m", .counters = &model};
+	const sp_model_state state_of_model = {
+		.name = "m", .counters = &model, .thread_pool_name = "batch_threads"};
 	const sp_host_state host = {.worker_count = 3,
 				    .connections = 4,
 				    .connections_dropped = 5,
@@ -305,6 +306,7 @@ static void answers_are_told(void **state)
 	assert_int_equal(sp_budget_grow(&memory, 0, 100000, 100000), 100000);
 	assert_int_equal(sp_budget_grow(&memory, 0, 150000, 150000), 0);
 	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 200, 20000);
+	sp_counters_answer(&counters, &model, SP_REQUEST_GRPC_PREDICT, 200, 30000);
 	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 400, 20000);
 	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 415, 20000);
 	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 599, 20000);
@@ -314,8 +316,12 @@ static void answers_are_told(void **state)
 	sp_counters_answer(&counters, &model, SP_REQUEST_OTHER, 99, 1);
 	sp_counter_add(&model.begun, 5);
 	sp_counter_add(&model.ended, 3);
+	sp_counter_add(&model.batches, 2);
+	sp_counter_add(&model.batch_requests, 7);
+	sp_counter_add(&model.batch_rows, 9);
+	sp_histogram_add(&model.batch_wait, 30000);
 	sp_metrics_write_host(&out, &host);
-	assert_line(":tensorflow:serving:request_count" M ",status=\"OK\"} 1");
+	assert_line(":tensorflow:serving:request_count" M ",status=\"OK\"} 2");
 	assert_line(":tensorflow:serving:request_count" M ",status=\"INVALID_ARGUMENT\"} 2");
 	assert_line(":tensorflow:serving:request_count" M ",status=\"UNKNOWN\"} 1");
 	assert_line(":tensorflow:serving:request_count" M ",status=\"UNAVAILABLE\"} 0");
@@ -323,9 +329,17 @@ static void answers_are_told(void **state)
 		    ",API=\"predict\",entrypoint=\"REST\"} 1");
 	assert_line(":tensorflow:serving:request_latency_sum" M
 		    ",API=\"predict\",entrypoint=\"REST\"} 20");
+	assert_line(":tensorflow:serving:request_latency_sum" M
+		    ",API=\"Predict\",entrypoint=\"GRPC\"} 30");
 	assert_line(":tensorflow:serving:runtime_latency_count" M
 		    ",API=\"Predict\",runtime=\"serving_processor\"} 0");
 	assert_line(P "requests_in_flight" M "} 2");
+	assert_line(":tensorflow:serving:batching_session:queuing_latency_sum" M
+		    ",thread_pool_name=\"batch_threads\"} 30");
+	assert_line(P "batches_total" M "} 2");
+	assert_line(P "batch_requests_total" M "} 7");
+	assert_line(P "batch_rows_total" M "} 9");
+	assert_line(P "batch_reruns_total" M "} 0");
 	assert_line(P "threads 3");
 	assert_line(P "connections 4");
 	assert_line(P "connections_dropped_total 5");
