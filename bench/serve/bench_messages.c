@@ -151,6 +151,8 @@ static void read_infer(void *context)
 	     &err);
 }
 
+static serving_processor_tensor answered;
+
 static void write_answer(void *context)
 {
 	const sp_model_spec spec = {.name = {"ctr", 3},
@@ -161,20 +163,19 @@ static void write_answer(void *context)
 	sp_error err;
 
 	sp_buffer_clear(out);
-	must(sp_predict_message_encode(out, &sp_fake_result, &spec, false, &err), &err);
+	must(sp_predict_message_encode(out, &answered, 1, &spec, false, &err), &err);
 }
 
 static void measure(int rows)
 {
 	static const float scores[MOST_ROWS];
 	const int64_t shape[] = {rows};
-	const serving_processor_tensor output = {
-		"score", SERVING_PROCESSOR_FLOAT, 1, shape, (size_t)rows, scores};
 	const sp_bench_options options = {.suite = "messages"};
 	sp_buffer predict = predict_request(rows), infer = infer_request(rows), answer;
 	char name[32];
 
-	sp_fake_result = (struct serving_processor_result){&output, 1};
+	answered = (serving_processor_tensor){
+		"score", SERVING_PROCESSOR_FLOAT, 1, shape, (size_t)rows, scores};
 	sp_buffer_init(&answer, 1 << 20);
 	snprintf(name, sizeof(name), "predict/%d", rows);
 	sp_bench_case(&options, name, read_predict, &predict);

@@ -51,6 +51,7 @@ typedef struct task {
 	pthread_cond_t woken;
 	task_state state;
 	runner *runner;    /* when it leads */
+	bool paused;       /* its thread has called hooks.pause() */
 	struct task *next; /* of the batch */
 
 	/* Of a head. */
@@ -67,6 +68,7 @@ typedef enum knowledge { UNKNOWN, JOINABLE, NOT_JOINABLE, KNOWLEDGE_MASK } knowl
 
 struct sp_batcher {
 	sp_budget *budget;
+	sp_batcher_hooks hooks;
 	atomic_uint_least64_t known[KNOWN_SIGNATURES]; /* by key; a later one replaces it */
 
 	pthread_mutex_t lock; /* protects what follows */
@@ -464,6 +466,9 @@ static sp_status wait(sp_batcher *batcher, task *t)
 
 	SP_TRY(enqueue(batcher, t));
 	dispatch(batcher, now);
+	t->paused = t->state == WAITS && batcher->hooks.pause != NULL;
+	if (t->paused)
+		batcher->hooks.pause(batcher->hooks.context);
 	while (t->state == WAITS || t->state == TAKEN) {
 		sp_status status;
 
@@ -510,6 +515,8 @@ static sp_status submit(sp_batcher *batcher, task *t)
 	pthread_mutex_lock(&batcher->lock);
 	status = wait(batcher, t);
 	pthread_mutex_unlock(&batcher->lock);
+	if (t->paused)
+		batcher->hooks.resume(batcher->hooks.context);
 	if (status == SP_OK) {
 		if (t->state == LEADS)
 			lead(batcher, t);
@@ -639,13 +646,16 @@ size_t sp_batcher_waiting(sp_batcher *batcher)
 
 /* ----------------------------------------------------------------------- its life */
 
-sp_status sp_batcher_create(sp_batcher **out, size_t runners, sp_budget *budget, sp_error *err)
+sp_status sp_batcher_create(sp_batcher **out, size_t runners, sp_budget *budget,
+			    const sp_batcher_hooks *hooks, sp_error *err)
 {
 	sp_batcher *batcher = sp_alloc_zero(1, sizeof(*batcher) + runners * sizeof(runner));
 
 	if (batcher == NULL)
 		return sp_no_memory(err, "the batches");
 	batcher->budget = budget;
+	if (hooks != NULL)
+		batcher->hooks = *hooks;
 	pthread_mutex_init(&batcher->lock, NULL);
 	for (; batcher->runner_count < runners; batcher->runner_count++) {
 		runner *r = &batcher->runners[batcher->runner_count];

@@ -36,6 +36,8 @@ struct sp_request_queue {
 	bool closed;
 	size_t size, capacity, large_size;
 	size_t workers, large_running;
+	size_t spare, popping,
+		paused;     /* threads: workers + spare, in pop(), between pause and resume */
 	size_t since_small; /* requests taken since the last one that was not large */
 	class_queue classes[CLASS_COUNT];
 	size_t turn;   /* the class whose turn it is */
@@ -70,6 +72,11 @@ void sp_request_queue_destroy(sp_request_queue *queue)
 	pthread_cond_destroy(&queue->changed);
 	pthread_mutex_destroy(&queue->lock);
 	sp_free(queue);
+}
+
+void sp_request_queue_set_spare(sp_request_queue *queue, size_t spare)
+{
+	queue->spare = spare;
 }
 
 /* ------------------------------------------------------------------ pushing */
@@ -129,6 +136,12 @@ static bool may_run_large(const sp_request_queue *queue)
 	       (queue->since_small >= SP_REQUEST_LOOKBACK && queue->size == queue->large_size);
 }
 
+/* Whether fewer than `workers` threads work on an item. */
+static bool may_begin(const sp_request_queue *queue)
+{
+	return queue->popping + queue->paused > queue->spare;
+}
+
 static bool is_eligible(const sp_request_queue *queue, size_t class)
 {
 	return queue->classes[class].first != NONE && (class != LARGE || may_run_large(queue));
@@ -139,7 +152,7 @@ static unsigned eligible_classes(const sp_request_queue *queue)
 {
 	unsigned classes = 0;
 
-	for (size_t i = 0; i < CLASS_COUNT; i++)
+	for (size_t i = 0; may_begin(queue) && i < CLASS_COUNT; i++)
 		classes |= (unsigned)is_eligible(queue, i) << i;
 	return classes;
 }
@@ -190,6 +203,7 @@ bool sp_request_queue_pop(sp_request_queue *queue, sp_queued *out, bool *large)
 
 	pthread_mutex_lock(&queue->lock);
 	queue->large_running -= *large;
+	queue->popping++;
 	while ((eligible = eligible_classes(queue)) == 0 && !(queue->closed && queue->size == 0))
 		pthread_cond_wait(&queue->changed, &queue->lock);
 	*large = false;
@@ -199,12 +213,29 @@ bool sp_request_queue_pop(sp_request_queue *queue, sp_queued *out, bool *large)
 		*large = class == LARGE;
 		queue->large_running += *large;
 		*out = take(queue, class);
-		/* Another class may have become eligible for a waiting worker. */
-		if (eligible_classes(queue) != 0)
-			pthread_cond_signal(&queue->changed);
 	}
+	queue->popping--;
+	/* Another class may have become eligible for a waiting worker. */
+	if (eligible != 0 && eligible_classes(queue) != 0)
+		pthread_cond_signal(&queue->changed);
 	pthread_mutex_unlock(&queue->lock);
 	return eligible != 0;
+}
+
+void sp_request_queue_pause(sp_request_queue *queue)
+{
+	pthread_mutex_lock(&queue->lock);
+	queue->paused++;
+	if (queue->popping != 0 && eligible_classes(queue) != 0)
+		pthread_cond_signal(&queue->changed);
+	pthread_mutex_unlock(&queue->lock);
+}
+
+void sp_request_queue_resume(sp_request_queue *queue)
+{
+	pthread_mutex_lock(&queue->lock);
+	queue->paused--;
+	pthread_mutex_unlock(&queue->lock);
 }
 
 void sp_request_queue_close(sp_request_queue *queue)
