@@ -1,10 +1,10 @@
 #include <config.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "api/api_internal.h"
 #include "api/handle.h"
 #include "api/serving_processor.h"
 #include "base/alloc.h"
@@ -78,8 +78,7 @@ struct serving_processor_error {
 /* Returned when there is no memory for an error. */
 static const serving_processor_error no_memory = {{SP_NO_MEMORY, "out of memory"}};
 
-/* Copies the error to *out unless that is NULL; returns its code. */
-static serving_processor_code return_error(const sp_error *error, serving_processor_error **out)
+serving_processor_code sp_api__return_error(const sp_error *error, serving_processor_error **out)
 {
 	serving_processor_error *copy;
 
@@ -179,7 +178,7 @@ void *serving_processor_create(const char *model_config, serving_processor_error
 	sp_error reason;
 
 	if (sp_handle_open(&handle, model_config, &reason) != SP_OK)
-		return_error(&reason, error);
+		sp_api__return_error(&reason, error);
 	return handle;
 }
 
@@ -195,7 +194,7 @@ char *serving_processor_override_config(const char *model_config, const char *ov
 	else
 		status = sp_config_override(&merged, model_config, overrides, &reason);
 	if (status != SP_OK)
-		return_error(&reason, error);
+		sp_api__return_error(&reason, error);
 	return merged;
 }
 
@@ -240,7 +239,7 @@ serving_processor_code serving_processor_give_order(void *model, serving_process
 	else
 		status = sp_updater_order(sp_processor_updater(handle->processor), kinds[order],
 					  full_step, delta_step, by, &reason);
-	return status == SP_OK ? SERVING_PROCESSOR_OK : return_error(&reason, error);
+	return status == SP_OK ? SERVING_PROCESSOR_OK : sp_api__return_error(&reason, error);
 }
 
 serving_processor_code serving_processor_reload(void *model, serving_processor_error **error)
@@ -263,12 +262,6 @@ serving_processor_code serving_processor_pin_version(void *model, int64_t full_s
 
 /* ------------------------------------------------------------------- handles */
 
-/* A handle is the version itself, so that acquiring one allocates nothing. */
-static const sp_version *version_of(const serving_processor_handle *handle)
-{
-	return (const sp_version *)handle;
-}
-
 serving_processor_handle *serving_processor_acquire(void *model)
 {
 	const sp_handle *handle = model;
@@ -285,7 +278,7 @@ void serving_processor_release(serving_processor_handle *handle)
 int serving_processor_handle_version(const serving_processor_handle *handle, int64_t *full_step,
 				     int64_t *delta_step)
 {
-	const sp_version *version = version_of(handle);
+	const sp_version *version = sp_api__version_of(handle);
 
 	if (version == NULL)
 		return -1;
@@ -308,7 +301,7 @@ int serving_processor_model_version(void *model, int64_t *full_step, int64_t *de
 const serving_processor_signature *serving_processor_handle_signatures(
 	const serving_processor_handle *handle, size_t *count)
 {
-	const sp_version *version = version_of(handle);
+	const sp_version *version = sp_api__version_of(handle);
 
 	if (count != NULL)
 		*count = version != NULL ? version->runtime->endpoint_count : 0;
@@ -320,251 +313,11 @@ const serving_processor_signature *serving_processor_handle_signatures(
 const serving_processor_signature *serving_processor_handle_signature(
 	const serving_processor_handle *handle, const char *name)
 {
-	const sp_version *version = version_of(handle);
+	const sp_version *version = sp_api__version_of(handle);
 	const sp_endpoint *endpoint = version != NULL ? sp_runtime_endpoint(version->runtime, name)
 						      : NULL;
 
 	return endpoint != NULL ? (const serving_processor_signature *)&version->runtime
 					  ->public_signatures[endpoint->entry]
 				: NULL;
-}
-
-/* -------------------------------------------------------------------- running */
-
-struct serving_processor_result {
-	sp_arena *arena; /* holds everything, this struct too */
-	size_t count;
-	serving_processor_tensor *tensors;
-};
-
-static sp_status take_input(sp_named_tensor *out, const serving_processor_tensor *input,
-			    sp_error *err)
-{
-	const char *name = input->name != NULL ? input->name : "(no name)";
-
-	if (input->rank < 0 || input->rank > SP_MAX_RANK)
-		return sp_error_set(err, SP_UNSUPPORTED, "input '%s' has rank %d, not 0 to %d",
-				    name, input->rank, SP_MAX_RANK);
-	if (input->rank > 0 && input->dims == NULL)
-		return sp_error_set(err, SP_INVALID, "input '%s' has no dims", name);
-	*out = (sp_named_tensor){.name = input->name,
-				 .tensor = {.dtype = (sp_dtype)input->dtype,
-					    .shape.rank = input->rank,
-					    .count = input->count,
-					    .data = (void *)(uintptr_t)input->data}};
-	for (int d = 0; d < input->rank; d++)
-		out->tensor.shape.dims[d] = input->dims[d];
-	return SP_OK;
-}
-
-static void give_tensor(serving_processor_tensor *out, const sp_named_tensor *output)
-{
-	*out = (serving_processor_tensor){.name = output->name,
-					  .dtype = (int)output->tensor.dtype,
-					  .rank = output->tensor.shape.rank,
-					  .dims = output->tensor.shape.dims,
-					  .count = output->tensor.count,
-					  .data = output->tensor.data};
-}
-
-static sp_status run(sp_processor *processor, const sp_version *held, const char *signature,
-		     const serving_processor_tensor *inputs, const sp_typed_request *request,
-		     const sp_request_limits *limits, serving_processor_result *result,
-		     sp_error *err)
-{
-	sp_arena *arena = result->arena;
-	sp_typed_request typed = *request;
-	sp_named_tensor *views = sp_arena_array(arena, typed.input_count, sizeof(*views));
-	sp_typed_answer answer;
-
-	if (views == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu inputs",
-				    typed.input_count);
-	for (size_t i = 0; i < typed.input_count; i++)
-		SP_TRY(take_input(&views[i], &inputs[i], err));
-	typed.inputs = views;
-	SP_TRY(sp_processor_run(processor, held, signature, &typed, limits, arena, &answer, err));
-	result->tensors = sp_arena_array(arena, answer.count, sizeof(*result->tensors));
-	if (result->tensors == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu outputs", answer.count);
-	for (size_t i = 0; i < answer.count; i++)
-		give_tensor(&result->tensors[i], &answer.outputs[i]);
-	result->count = answer.count;
-	return SP_OK;
-}
-
-static sp_status make_result(serving_processor_result **out, sp_error *err)
-{
-	sp_arena *arena = sp_arena_create(16 << 10);
-	serving_processor_result *result = arena != NULL ? sp_arena_zeros(arena, 1, sizeof(*result))
-							 : NULL;
-
-	if (result == NULL) {
-		sp_arena_destroy(arena);
-		return sp_no_memory(err, "a result");
-	}
-	result->arena = arena;
-	*out = result;
-	return SP_OK;
-}
-
-/* Members that the caller's struct does not have are zero. */
-static sp_status take_options(sp_request_limits *out, const serving_processor_run_options *options,
-			      sp_error *err)
-{
-	serving_processor_run_options known = {0};
-
-	*out = (sp_request_limits){0};
-	if (options == NULL)
-		return SP_OK;
-	if (options->size < sizeof(options->size))
-		return sp_error_set(err, SP_INVALID, "the options of the run have the size %zu",
-				    options->size);
-	if (options->size > sizeof(known))
-		return sp_error_set(err, SP_UNSUPPORTED,
-				    "the options of the run have %zu bytes; this library knows %zu",
-				    options->size, sizeof(known));
-	memcpy(&known, options, options->size);
-	if (known.deadline_ns < 0)
-		return sp_error_set(err, SP_INVALID, "the deadline %" PRId64 " is negative",
-				    known.deadline_ns);
-	out->deadline_ns = known.deadline_ns;
-	out->cancelled = known.cancelled;
-	return SP_OK;
-}
-
-static serving_processor_code run_by(sp_processor *processor, const sp_version *held,
-				     const char *signature, const serving_processor_tensor *inputs,
-				     const sp_typed_request *request,
-				     const serving_processor_run_options *options,
-				     serving_processor_result **result,
-				     serving_processor_error **error)
-{
-	sp_request_limits limits;
-	const char *outer = sp_log_set_subject(processor != NULL ? sp_processor_name(processor)
-								 : NULL);
-	serving_processor_result *made = NULL;
-	sp_status status;
-	sp_error reason;
-
-	if (processor == NULL || result == NULL || (inputs == NULL && request->input_count != 0) ||
-	    (request->outputs == NULL && request->output_count != 0))
-		status = sp_error_set(&reason, SP_INVALID,
-				      "model, inputs, outputs or result is NULL");
-	else
-		status = take_options(&limits, options, &reason);
-	if (status == SP_OK)
-		status = make_result(&made, &reason);
-	if (status == SP_OK)
-		status = run(processor, held, signature, inputs, request, &limits, made, &reason);
-	sp_log_set_subject(outer);
-	if (status != SP_OK) {
-		serving_processor_result_free(made);
-		return return_error(&reason, error);
-	}
-	*result = made;
-	return SERVING_PROCESSOR_OK;
-}
-
-serving_processor_code serving_processor_run(void *model, const char *signature,
-					     const serving_processor_tensor *inputs,
-					     size_t input_count, const char *const *outputs,
-					     size_t output_count, serving_processor_result **result,
-					     serving_processor_error **error)
-{
-	const sp_handle *handle = model;
-	sp_typed_request request = {
-		.input_count = input_count, .outputs = outputs, .output_count = output_count};
-
-	return run_by(handle != NULL ? handle->processor : NULL, NULL, signature, inputs, &request,
-		      NULL, result, error);
-}
-
-serving_processor_code serving_processor_handle_run(
-	const serving_processor_handle *handle, const char *signature,
-	const serving_processor_tensor *inputs, size_t input_count, const char *const *outputs,
-	size_t output_count, serving_processor_result **result, serving_processor_error **error)
-{
-	return serving_processor_handle_run_with(handle, signature, inputs, input_count, outputs,
-						 output_count, NULL, result, error);
-}
-
-serving_processor_code serving_processor_handle_run_with(
-	const serving_processor_handle *handle, const char *signature,
-	const serving_processor_tensor *inputs, size_t input_count, const char *const *outputs,
-	size_t output_count, const serving_processor_run_options *options,
-	serving_processor_result **result, serving_processor_error **error)
-{
-	const sp_version *version = version_of(handle);
-	sp_typed_request request = {
-		.input_count = input_count, .outputs = outputs, .output_count = output_count};
-
-	return run_by(version != NULL ? sp_processor_of(version) : NULL, version, signature, inputs,
-		      &request, options, result, error);
-}
-
-/* The signature as JSON, a terminated block. */
-static sp_status describe(void **out, size_t *size, const sp_version *version,
-			  const char *signature, sp_error *err)
-{
-	const sp_endpoint *endpoint = sp_runtime_endpoint(version->runtime, signature);
-
-	if (endpoint == NULL)
-		return sp_error_set(err, SP_NOT_FOUND, "the model has no signature '%s'",
-				    signature);
-	*out = sp_alloc_text(endpoint->json);
-	*size = strlen(endpoint->json);
-	return *out != NULL ? SP_OK : sp_no_memory(err, "the signature's description");
-}
-
-static sp_status answer(void **out, size_t *size, const sp_version *version, const char *signature,
-			sp_bytes request, const serving_processor_run_options *options,
-			sp_error *err)
-{
-	sp_request_limits limits;
-
-	SP_TRY(take_options(&limits, options, err));
-	return sp_processor_predict(sp_processor_of(version), version, signature, request, &limits,
-				    out, size, err);
-}
-
-serving_processor_code serving_processor_handle_process(
-	const serving_processor_handle *handle, const char *signature, const void *input_data,
-	size_t input_size, const serving_processor_run_options *options, void **output_data,
-	size_t *output_size, serving_processor_error **error)
-{
-	const sp_version *version = version_of(handle);
-	const char *outer = sp_log_set_subject(
-		version != NULL ? sp_processor_name(sp_processor_of(version)) : NULL);
-	sp_bytes request = {input_data, input_size};
-	sp_status status;
-	sp_error reason;
-
-	if (version == NULL || output_data == NULL || output_size == NULL ||
-	    (input_data == NULL && input_size != 0))
-		status = sp_error_set(&reason, SP_INVALID, "handle, input or output is NULL");
-	else if (input_size == 0)
-		status = describe(output_data, output_size, version, signature, &reason);
-	else
-		status = answer(output_data, output_size, version, signature, request, options,
-				&reason);
-	sp_log_set_subject(outer);
-	return status == SP_OK ? SERVING_PROCESSOR_OK : return_error(&reason, error);
-}
-
-size_t serving_processor_result_count(const serving_processor_result *result)
-{
-	return result != NULL ? result->count : 0;
-}
-
-const serving_processor_tensor *serving_processor_result_tensor(
-	const serving_processor_result *result, size_t i)
-{
-	return result != NULL && i < result->count ? &result->tensors[i] : NULL;
-}
-
-void serving_processor_result_free(serving_processor_result *result)
-{
-	if (result != NULL)
-		sp_arena_destroy(result->arena);
 }

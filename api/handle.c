@@ -72,6 +72,27 @@ static void log_failure(sp_handle *handle, sp_status status, const char *text)
 		sp_log_limited(&handle->failed, SP_LOG_ERROR, "%s", text);
 }
 
+/* DeepRec knows 500 only. */
+static int code_of(const sp_handle *handle, sp_status status)
+{
+	if (handle == NULL || sp_processor_config(handle->processor)->status_codes == 0)
+		return 500;
+	switch (status) {
+	case SP_INVALID:
+	case SP_UNSUPPORTED:
+		return 400;
+	case SP_NOT_FOUND:
+		return 404;
+	case SP_BUSY:
+	case SP_NO_MEMORY:
+		return 503;
+	case SP_DEADLINE:
+		return 504;
+	default:
+		return 500;
+	}
+}
+
 static int fail(sp_handle *handle, const sp_error *error, void **output_data, int *output_size)
 {
 	char text[SP_ERROR_TEXT_SIZE + 64];
@@ -79,7 +100,7 @@ static int fail(sp_handle *handle, const sp_error *error, void **output_data, in
 	snprintf(text, sizeof(text), "[TensorFlow] Processor predict failed: %s", error->text);
 	log_failure(handle, error->status, text);
 	set_text(text, output_data, output_size);
-	return 500;
+	return code_of(handle, error->status);
 }
 
 static sp_status answer(const sp_handle *handle, const char *signature, sp_bytes request,

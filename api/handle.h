@@ -22,8 +22,8 @@ SP_MUST_CHECK sp_status sp_handle_open(sp_handle **out, const char *model_config
 void sp_handle_close(sp_handle *handle);
 
 /*
- * process() for any signature; NULL is the configured one.  Returns 200, or 500 with an error
- * text, which is logged as well.
+ * process() for any signature; NULL is the configured one.  Returns 200, or another code (the key
+ * `status_codes`) with an error text, which is logged as well.
  */
 int sp_handle_process(sp_handle *handle, const char *signature, const void *input_data,
 		      int input_size, void **output_data, int *output_size);

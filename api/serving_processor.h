@@ -58,7 +58,9 @@ SERVING_PROCESSOR_API void *initialize(const char *model_entry, const char *mode
  * output_data  a malloc() block that the caller frees, of *output_size bytes followed by a
  *              NUL: a serialized PredictResponse, or an error text
  *
- * Returns 200, or 500 for any failure.  Failures are logged, within a rate limit
+ * Returns 200, or 500 for any failure; with "status_codes": "http" in the configuration 400 for a
+ * wrong request, 404 for an unknown signature, 503 for no session or no memory in time, 504 for a
+ * deadline, and 500 for the rest.  Failures are logged, within a rate limit
  * (docs/configuration.md).  With output_data or output_size NULL it returns 500 and writes
  * nothing.
  */
@@ -66,8 +68,10 @@ SERVING_PROCESSOR_API int process(void *model_buf, const void *input_data, int i
 				  void **output_data, int *output_size);
 
 /*
- * As process() for element 0 of each array.  DeepRec's prototype has no count, and its
- * implementation also answers exactly one request.
+ * As process() for element 0 of each array: input_data[0] of input_size[0] bytes gives
+ * output_data[0] of output_size[0] bytes.  DeepRec's prototype has no count, and its implementation
+ * also takes exactly one request, so no element but 0 is read or written.  A host that has several
+ * requests calls process() from several threads, or serving_processor_submit().
  */
 SERVING_PROCESSOR_API int batch_process(void *model_buf, const void *input_data[], int *input_size,
 					void *output_data[], int *output_size);
@@ -329,12 +333,45 @@ SERVING_PROCESSOR_API serving_processor_code serving_processor_handle_run_with(
 	serving_processor_result **result, serving_processor_error **error);
 
 /*
+ * Called once for a request that was submitted, on a thread of the library.  On success `result` is
+ * set, else `error`; the callee frees either.  It should not wait: it holds up other requests.  It
+ * may submit others, and must not destroy the model.
+ */
+typedef void serving_processor_done(void *context, serving_processor_code code,
+				    serving_processor_result *result,
+				    serving_processor_error *error);
+
+/*
+ * As serving_processor_handle_run_with(), but returns at once: the request is run by one of the
+ * model's threads, as many as there are sessions, which the first request starts.
+ *
+ * handle   on a version of `model`, which the library holds until the request is done; NULL: the
+ *          version that is live when it runs
+ * inputs   the array and everything that it points to, and so `outputs`, `signature` and the flag
+ *          `cancelled`, must stay until done() is called; `options` need not
+ *
+ * On success done() will be called, perhaps before this returns; after a failure it is not.
+ * SERVING_PROCESSOR_BUSY at once when `max_waiting` requests wait already.
+ * The deadline, and the model's request_timeout_ms, count from now.
+ *
+ * serving_processor_destroy() waits for the requests that run, and ends those that wait:
+ * done() is called with SERVING_PROCESSOR_CANCELLED.
+ */
+SERVING_PROCESSOR_API serving_processor_code serving_processor_submit(
+	void *model, const serving_processor_handle *handle, const char *signature,
+	const serving_processor_tensor *inputs, size_t input_count, const char *const *outputs,
+	size_t output_count, const serving_processor_run_options *options,
+	serving_processor_done *done, void *context, serving_processor_error **error);
+
+/*
  * As process() with the held version and any signature (NULL: the configured one), but a failure is
  * told by its code and text, and is not logged.
  *
- * input_data   [input_size] a serialized tensorflow.eas.PredictRequest; with input_size 0 the
- * answer is the signature as JSON output_data  set on success to a block for
- * serving_processor_free(), of *output_size bytes followed by a NUL options      may be NULL
+ * input_data   [input_size] a serialized tensorflow.eas.PredictRequest; with
+ *              input_size 0 the answer is the signature as JSON
+ * output_data  set on success to a block for serving_processor_free(), of
+ *              *output_size bytes followed by a NUL
+ * options      may be NULL
  */
 SERVING_PROCESSOR_API serving_processor_code serving_processor_handle_process(
 	const serving_processor_handle *handle, const char *signature, const void *input_data,

@@ -1,6 +1,7 @@
 #include "processor/processor.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "processor/config/config.h"
 #include "processor/config/unused_rules.h"
 #include "processor/request/request.h"
+#include "processor/timeline/timeline.h"
 #include "processor/updater/updater.h"
 #include "processor/version/runtime.h"
 #include "session_group/published.h"
@@ -30,6 +32,10 @@ struct sp_processor {
 	/* The live sp_version; slots: one per session number, then one per acquiring thread. */
 	sp_published *published;
 	sp_updater *updater;
+	sp_timeline *timeline; /* NULL: no request is traced */
+
+	pthread_mutex_t pool_lock; /* protects `pool` */
+	sp_pool *pool;             /* NULL before the first job */
 };
 
 /* ------------------------------------------------------------------ opening */
@@ -69,6 +75,7 @@ static sp_status open_configured(sp_processor *processor, const char *json, sp_e
 	SP_TRY(sp_published_create(&processor->published, sessions.count + ACQUIRE_SLOTS, err));
 	sessions = (sp_session_group_options){.count = ACQUIRE_SLOTS, .max_waiting = SIZE_MAX};
 	SP_TRY(sp_session_group_create(&processor->acquire_slots, &sessions, err));
+	SP_TRY(sp_timeline_open(&processor->timeline, config, err));
 	SP_TRY(sp_updater_open(&processor->updater, config, processor->published, err));
 	atomic_store(&processor->serving, true);
 	log_ready(processor, start);
@@ -82,6 +89,7 @@ sp_status sp_processor_open(sp_processor **out, const char *config, sp_error *er
 
 	if (processor == NULL)
 		return sp_no_memory(err, "a processor");
+	pthread_mutex_init(&processor->pool_lock, NULL);
 	status = open_configured(processor, config, err);
 	if (status != SP_OK) {
 		sp_processor_close(processor);
@@ -95,6 +103,9 @@ void sp_processor_close(sp_processor *processor)
 {
 	if (processor == NULL)
 		return;
+	sp_pool_destroy(processor->pool);
+	sp_timeline_close(processor->timeline);
+	pthread_mutex_destroy(&processor->pool_lock);
 	atomic_store(&processor->closing, true);
 	sp_updater_close(processor->updater);
 	sp_published_destroy(processor->published);
@@ -127,6 +138,11 @@ void sp_processor_release(sp_version *version)
 {
 	if (version != NULL)
 		atomic_fetch_sub(&version->holders, 1);
+}
+
+void sp_processor_hold(sp_version *version)
+{
+	atomic_fetch_add(&version->holders, 1);
 }
 
 /* ---------------------------------------------------------------- describing */
@@ -210,29 +226,35 @@ sp_updater *sp_processor_updater(const sp_processor *processor)
 /* An admitted request: its session number, session and pinned version. */
 typedef struct admission {
 	size_t number;
+	const sp_version *version;
+	sp_traced *traced; /* NULL: it is not traced */
+	int64_t admitted_ns;
 	sp_request_target target;
 } admission;
 
 static void leave(sp_processor *processor, const admission *a)
 {
+	if (a->traced != NULL)
+		sp_timeline_end(a->traced, a->version,
+				a->target.endpoint != NULL ? a->target.endpoint->signature.name
+							   : "",
+				a->number, a->admitted_ns);
 	sp_session_reset(a->target.session);
 	sp_published_unpin(processor->published, a->number);
 	sp_session_group_release(processor->group, a->number);
 }
 
-/* The earlier deadline of the caller's and the configuration's; SP_DEADLINE if it has passed. */
-static sp_status begin(sp_request_limits *out, const sp_processor *processor,
-		       const sp_request_limits *limits, sp_error *err)
+sp_status sp_processor_limit(const sp_processor *processor, sp_request_limits *limits,
+			     sp_error *err)
 {
 	int64_t timeout_ns = processor->config.request_timeout_ms * 1000000, now;
 
-	*out = *limits;
 	if (timeout_ns == 0 && limits->deadline_ns == 0)
 		return SP_OK;
 	now = sp_clock_now_ns();
 	if (limits->deadline_ns == 0 || (timeout_ns != 0 && now + timeout_ns < limits->deadline_ns))
-		out->deadline_ns = now + timeout_ns;
-	if (now >= out->deadline_ns)
+		limits->deadline_ns = now + timeout_ns;
+	if (now >= limits->deadline_ns)
 		return sp_error_set(err, SP_DEADLINE, "the deadline of the request has passed");
 	return SP_OK;
 }
@@ -241,20 +263,31 @@ static sp_status begin(sp_request_limits *out, const sp_processor *processor,
 static sp_status admit(sp_processor *processor, const sp_version *held, const char *signature,
 		       const sp_request_limits *given, admission *out, sp_error *err)
 {
-	sp_request_limits limits;
+	sp_request_limits limits = *given;
 	sp_status status = SP_OK;
 	const sp_version *version;
 	size_t number;
 
-	SP_TRY(begin(&limits, processor, given, err));
-	SP_TRY(sp_session_group_acquire(&number, processor->group, limits.deadline_ns, err));
+	*out = (admission){.traced = NULL};
+	SP_TRY(sp_processor_limit(processor, &limits, err));
+	if (processor->timeline != NULL)
+		out->traced = sp_timeline_begin(processor->timeline);
+	status = sp_session_group_acquire(&number, processor->group, limits.deadline_ns, err);
+	if (status != SP_OK) {
+		sp_timeline_drop(out->traced);
+		return status;
+	}
 	version = held != NULL ? held : sp_published_pin(processor->published, number);
 	out->number = number;
+	out->version = version;
+	if (out->traced != NULL)
+		out->admitted_ns = sp_clock_now_ns();
 	out->target = (sp_request_target){
 		.session = sp_session_set_get(version->runtime->sessions, number),
 		.snapshot = sp_weights_snapshot(version->weights),
 		.endpoint = sp_runtime_endpoint(version->runtime, signature),
-		.limits = limits};
+		.limits = limits,
+		.trace = sp_traced_steps(out->traced)};
 	if (out->target.endpoint == NULL)
 		status = sp_error_set(err, SP_NOT_FOUND, "the model has no signature '%s'",
 				      signature);
@@ -265,9 +298,9 @@ static sp_status admit(sp_processor *processor, const sp_version *held, const ch
 	return status;
 }
 
-const char *sp_processor_name(const sp_processor *processor)
+const sp_config *sp_processor_config(const sp_processor *processor)
 {
-	return processor->config.model_name;
+	return &processor->config;
 }
 
 sp_processor *sp_processor_of(const sp_version *version)
@@ -301,4 +334,22 @@ sp_status sp_processor_run(sp_processor *processor, const sp_version *held, cons
 	status = sp_request_run_typed(&a.target, request, arena, out, err);
 	leave(processor, &a);
 	return status;
+}
+
+sp_status sp_processor_submit(sp_processor *processor, sp_job *job, sp_error *err)
+{
+	size_t waiting = processor->config.max_waiting != 0 ? (size_t)processor->config.max_waiting
+							    : 1;
+	sp_status status = SP_OK;
+
+	pthread_mutex_lock(&processor->pool_lock);
+	if (processor->pool == NULL)
+		status = sp_pool_create(&processor->pool, (size_t)processor->config.session_num,
+					waiting, "sp-request", err);
+	pthread_mutex_unlock(&processor->pool_lock);
+	SP_TRY(status);
+	if (sp_pool_try_add(processor->pool, job))
+		return SP_OK;
+	return sp_error_set(err, SP_BUSY, "%zu requests wait already, or the model is being closed",
+			    waiting);
 }

@@ -6,7 +6,9 @@
 
 #include "base/arena.h"
 #include "base/bytes.h"
+#include "base/pool.h"
 #include "base/status.h"
+#include "processor/config/config.h"
 #include "processor/request/request.h"
 #include "processor/updater/updater.h"
 #include "processor/version/version.h"
@@ -24,7 +26,7 @@ typedef struct sp_processor sp_processor;
  */
 SP_MUST_CHECK sp_status sp_processor_open(sp_processor **out, const char *config, sp_error *err);
 
-/* Only when no call is running.  Joins the updater's thread.  NULL is fine. */
+/* Only when no call is running.  Cancels jobs, and joins all threads.  NULL is fine. */
 void sp_processor_close(sp_processor *processor);
 
 /*
@@ -52,8 +54,10 @@ SP_MUST_CHECK sp_status sp_processor_predict(sp_processor *processor, const sp_v
 sp_version *sp_processor_acquire(sp_processor *processor);
 void sp_processor_release(sp_version *version);
 
-/* The model's name in log lines. */
-const char *sp_processor_name(const sp_processor *processor);
+/* One more handle on a version that the caller holds. */
+void sp_processor_hold(sp_version *version);
+
+const sp_config *sp_processor_config(const sp_processor *processor);
 
 /* The processor of a version that the caller holds. */
 sp_processor *sp_processor_of(const sp_version *version);
@@ -66,6 +70,20 @@ SP_MUST_CHECK sp_status sp_processor_run(sp_processor *processor, const sp_versi
 					 const char *signature, const sp_typed_request *request,
 					 const sp_request_limits *limits, sp_arena *arena,
 					 sp_typed_answer *out, sp_error *err);
+
+/*
+ * Sets limits->deadline_ns to the model's request_timeout_ms from now unless it is earlier;
+ * SP_DEADLINE if it has passed.
+ */
+SP_MUST_CHECK sp_status sp_processor_limit(const sp_processor *processor, sp_request_limits *limits,
+					   sp_error *err);
+
+/*
+ * Runs a job on a thread of the library, of which the first job starts as many as there are
+ * sessions.  SP_BUSY at once when max_waiting jobs wait, or the processor is being closed; closing
+ * cancels those that wait (base/pool.h).
+ */
+SP_MUST_CHECK sp_status sp_processor_submit(sp_processor *processor, sp_job *job, sp_error *err);
 
 /*
  * The versions (processor/updater/catalog.h), and of the live one as "memory" its bytes and as

@@ -122,7 +122,7 @@ of the list does not take is refused by name, too:
 | an int16 axis of `ArgMax`; unsigned seeds of `StatelessRandomUniformFullInt` | TensorFlow lists them and does not take them |
 | `data_format` NCHW of convolutions, poolings and blocks of space; windows over batch or channels | as TensorFlow on CPU |
 | `is_use_default_value_tensor` of `GroupEmbeddingVarLookupDense`, and of `GroupEmbeddingVarLookup` with several `dense_shape` | DeepRec's kernel reads another input, or none, instead of `default_value` |
-| complex tensors in requests and answers | neither DeepRec's messages nor JSON have a place for them |
+| complex tensors in JSON | it has no place for them |
 | `XlaSetDynamicDimensionSize`, `XlaRemoveDynamicDimensionSize`; `XlaConcatND`, `XlaSplitND` and those of variables | for shapes with bounds, and for several processors |
 | functions that `XlaVariadicSort` and its kin apply, with other operators than those on single elements | not met in models of this kind |
 | tensors of more than 8 dimensions | TensorFlow's own slices, paddings, reversals and broadcasts end there, too |

@@ -397,10 +397,24 @@ static bool is_tfs(int argc, char **argv)
 	return tfs;
 }
 
+/*
+ * TensorFlow Serving lets whoever connects change its models.  Here that is so with its defaults,
+ * and where only this machine can connect to a host whose models come from a file.
+ */
+static bool may_order_by_rpc(const sp_flags *out)
+{
+	const char *host = out->rest_api_host;
+	bool loopback = strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
+			strcmp(host, "localhost") == 0;
+
+	return out->admin_routes || out->tfs || (out->model_config_file != NULL && loopback);
+}
+
 sp_status sp_flags_parse(sp_flags *out, int argc, char **argv, sp_error *err)
 {
 	SP_TRY(set_defaults(out, is_tfs(argc, argv), err));
 	for (int i = 1; i < argc; i++)
 		SP_TRY(read_flag(out, argc, argv, &i, err));
+	out->orders_by_rpc = may_order_by_rpc(out);
 	return check(out, err);
 }

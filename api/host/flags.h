@@ -25,7 +25,9 @@ typedef struct sp_flags {
 	const char *ssl_config_file;
 	bool enable_batching;
 	bool use_alts_credentials;
-	uint64_t ignored; /* bits of the flags that were given and have no effect */
+	bool orders_by_rpc; /* TensorFlow Serving's HandleReloadConfigRequest and its like are
+			       allowed */
+	uint64_t ignored;   /* bits of the flags that were given and have no effect */
 
 	const char *rest_api_host;
 	int64_t rest_api_port;

@@ -334,7 +334,7 @@ void sp_host_reload(sp_host *host)
 	reload_tls(host);
 	if (sp_models_reload_file(host->serving.models))
 		sp_log(SP_LOG_INFO, "SIGHUP: the models' configuration is read again");
-	else
+	else if (host->tls == NULL)
 		sp_log(SP_LOG_INFO, "SIGHUP: nothing to reload; new versions are served as they "
 				    "come, flags and configuration are read at the start only");
 }

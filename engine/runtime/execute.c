@@ -313,6 +313,24 @@ static sp_status run_step(sp_execution *ex, const sp_step *step)
 	return SP_OK;
 }
 
+static sp_status run_traced(sp_execution *ex, const sp_step *step)
+{
+	sp_run_trace *trace = ex->trace;
+	sp_step_time *time;
+	sp_status status;
+
+	if (trace->count == trace->capacity) {
+		trace->left_out++;
+		return run_step(ex, step);
+	}
+	time = &trace->steps[trace->count++];
+	*time = (sp_step_time){
+		.node = step->node->name, .op = step->node->op_name, .start_ns = sp_clock_now_ns()};
+	status = run_step(ex, step);
+	time->end_ns = sp_clock_now_ns();
+	return status;
+}
+
 /* Names the innermost node, not the loops and conditions around it. */
 static sp_status name_node(const sp_execution *ex, const sp_step *step, sp_status status)
 {
@@ -334,7 +352,7 @@ static sp_status run_region(sp_execution *ex, uint32_t region)
 
 		if ((step->wanted_by & ex->wanted) == 0)
 			continue;
-		status = run_step(ex, step);
+		status = ex->trace == NULL ? run_step(ex, step) : run_traced(ex, step);
 		if (status == SP_OK)
 			status = check_time_sometimes(ex);
 		if (status != SP_OK)

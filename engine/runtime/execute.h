@@ -21,8 +21,9 @@ typedef struct sp_execution {
 	int64_t deadline_ns; /* 0: none */
 	int64_t loop_ns;     /* the most time for each loop; 0: no limit */
 	const atomic_bool *stop;
-	uint32_t steps; /* since the clock was last read */
-	sp_call call;   /* what all steps are given */
+	sp_run_trace *trace; /* NULL: none */
+	uint32_t steps;      /* since the clock was last read */
+	sp_call call;        /* what all steps are given */
 } sp_execution;
 
 /*

@@ -100,6 +100,19 @@ void sp_session_destroy(sp_session *session);
 /* The session's memory: what a decoder allocates here lives until the next reset. */
 sp_workspace *sp_session_workspace(sp_session *session);
 
+/* When each step of a run began and ended; steps within loops and conditions, too. */
+typedef struct sp_step_time {
+	const char *node, *op; /* the program's */
+	int64_t start_ns, end_ns;
+} sp_step_time;
+
+typedef struct sp_run_trace {
+	sp_step_time *steps; /* [capacity], in the order of their starts */
+	size_t capacity;
+	size_t count;
+	size_t left_out; /* steps after the first `capacity` ones */
+} sp_run_trace;
+
 typedef struct sp_run {
 	const sp_snapshot *snapshot; /* NULL for a load program */
 	size_t entry;
@@ -128,6 +141,8 @@ typedef struct sp_run {
 
 	/* For load programs, which have no deadline: the most time for each loop; 0: no limit. */
 	int64_t loop_ns;
+
+	sp_run_trace *trace; /* NULL: none */
 
 	/* Leaves the session's state (random streams, session variables) unchanged. */
 	bool rehearsal;

@@ -209,6 +209,7 @@ sp_status sp_session__run_plan(sp_session *session, const sp_run *run, sp_object
 		.deadline_ns = run->deadline_ns,
 		.loop_ns = run->loop_ns,
 		.stop = run->stop,
+		.trace = run->trace,
 		.call = {.workspace = session->workspace,
 			 .resources = run->snapshot != NULL ? run->snapshot->resources
 							    : run->resources,

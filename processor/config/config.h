@@ -39,6 +39,7 @@ typedef struct sp_config {
 	const char *cpusets;
 	sp_session_homes *homes; /* derived from cpusets; may be NULL */
 	int64_t session_workspace_bytes;
+	int64_t status_codes;         /* of process(): 0 DeepRec's, 1 HTTP's */
 	int64_t request_timeout_ms;   /* 0: none */
 	int64_t init_timeout_minutes; /* -1: no limit */
 	sp_load_policy embeddings;    /* derived from the keys below */
@@ -67,6 +68,10 @@ typedef struct sp_config {
 	int64_t model_update_nice;
 	int64_t model_update_memory_mb; /* 0: no limit */
 	const char *model_update_cpus;  /* "0-3,8"; NULL: any */
+	int64_t timeline_start_step;    /* -1: not given; so the next two */
+	int64_t timeline_interval_step;
+	int64_t timeline_trace_count;
+	const char *timeline_path;
 	bool reference_kernels;
 	bool signature_fallback;
 	const char *const *remarks; /* keys without effect, one log line each */

@@ -40,6 +40,8 @@ const sp_config_key sp_config__keys[] = {
 	{KEY("cpusets", TEXT), FIELD(cpusets)},
 	{KEY("session_workspace_bytes", INTEGER), .fallback = "1073741824",
 		.min = 1 << 20, .max = INT64_C(1) << 46, FIELD(session_workspace_bytes)},
+	{KEY("status_codes", TEXT), .fallback = "\"deeprec\"", .allowed = "deeprec http",
+		FIELD(status_codes)},
 	{KEY("request_timeout_ms", INTEGER), .fallback = "60000", .min = 0, .max = 86400000,
 		FIELD(request_timeout_ms)},
 	{KEY("init_timeout_minutes", INTEGER), .fallback = "1", .min = -1, .max = 525600,
@@ -116,6 +118,15 @@ const sp_config_key sp_config__keys[] = {
 	{KEY("ev_storage_read_threads", INTEGER), .fallback = "16", .min = 1, .max = 256,
 		FIELD(ev_storage_read_threads)},
 
+	/* Which requests are traced. */
+	{KEY("timeline_start_step", INTEGER), .fallback = "-1", .min = -1, .max = INT32_MAX,
+		FIELD(timeline_start_step)},
+	{KEY("timeline_interval_step", INTEGER), .fallback = "-1", .min = -1, .max = INT32_MAX,
+		FIELD(timeline_interval_step)},
+	{KEY("timeline_trace_count", INTEGER), .fallback = "-1", .min = -1, .max = INT32_MAX,
+		FIELD(timeline_trace_count)},
+	{KEY("timeline_path", TEXT), FIELD(timeline_path)},
+
 	/* Known, checked for their type, and ignored here. */
 	{KEY("use_per_session_threads", BOOLEAN)},
 	{KEY("gpu_ids_list", TEXT)},
@@ -135,10 +146,6 @@ const sp_config_key sp_config__keys[] = {
 	{KEY("oss_endpoint", TEXT)},
 	{KEY("oss_access_id", TEXT)},
 	{KEY("oss_access_key", TEXT)},
-	{KEY("timeline_start_step", INTEGER)},
-	{KEY("timeline_interval_step", INTEGER)},
-	{KEY("timeline_trace_count", INTEGER)},
-	{KEY("timeline_path", TEXT)},
 	/* An earlier release replaced tables one by one if memory was short. */
 	{KEY("model_update_when_memory_is_short", TEXT), .was_removed = true},
 	{.name = NULL},

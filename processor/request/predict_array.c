@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "processor/request/predict_fields.h"
+#include "base/size.h"
 #include "base/wire.h"
 
 /*
@@ -132,7 +133,7 @@ static sp_status scan_array(array_scan *array, sp_error *err)
 static sp_status check_array(const array_scan *array, uint32_t *field, sp_error *err)
 {
 	char text[SP_SHAPE_TEXT_SIZE];
-	size_t count;
+	size_t count, values;
 
 	*field = sp_predict__field_of(array->dtype);
 	if (array->dtype == SP_INVALID_DTYPE)
@@ -141,15 +142,16 @@ static sp_status check_array(const array_scan *array, uint32_t *field, sp_error 
 		return sp_error_set(err, SP_UNSUPPORTED,
 				    "input '%s' has dtype %d (%s), which requests cannot carry",
 				    array->alias, (int)array->dtype, sp_dtype_name(array->dtype));
-	if (!sp_shape_count(&array->shape, &count))
+	if (!sp_shape_count(&array->shape, &count) ||
+	    !sp_size_mul(&values, count, sp_predict__values_per_element(array->dtype)))
 		return sp_error_set(err, SP_INVALID, "input '%s' has a shape too large: %s",
 				    array->alias, sp_shape_text(&array->shape, text));
-	if (count != array->counts[*field])
+	if (values != array->counts[*field])
 		return sp_error_set(err, SP_INVALID,
 				    "input '%s' (%s) has %zu values in %s, but shape %s needs %zu",
 				    array->alias, sp_dtype_name(array->dtype),
 				    array->counts[*field], sp_predict__fields[*field].name,
-				    sp_shape_text(&array->shape, text), count);
+				    sp_shape_text(&array->shape, text), values);
 	return SP_OK;
 }
 

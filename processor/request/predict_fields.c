@@ -30,8 +30,10 @@ uint32_t sp_predict__field_of(sp_dtype dtype)
 	case SP_FLOAT:
 	case SP_HALF:
 	case SP_BFLOAT16:
+	case SP_COMPLEX64:
 		return SP_ARRAY_FLOAT_VAL;
 	case SP_DOUBLE:
+	case SP_COMPLEX128:
 		return SP_ARRAY_DOUBLE_VAL;
 	case SP_INT32:
 	case SP_UINT8:
@@ -53,4 +55,9 @@ uint32_t sp_predict__field_of(sp_dtype dtype)
 	default:
 		return 0;
 	}
+}
+
+size_t sp_predict__values_per_element(sp_dtype dtype)
+{
+	return dtype == SP_COMPLEX64 || dtype == SP_COMPLEX128 ? 2 : 1;
 }

@@ -45,6 +45,9 @@ extern const sp_predict_field sp_predict__fields[SP_ARRAY_FIELD_COUNT];
 /* The value field of a type; 0: the message has none. */
 uint32_t sp_predict__field_of(sp_dtype dtype);
 
+/* 2 of a complex number: its real part, then its imaginary part. */
+size_t sp_predict__values_per_element(sp_dtype dtype);
+
 /*
  * Decodes the ArrayProto `message` to a tensor in the workspace.  `request` is the whole request:
  * floats and doubles that are packed and aligned in it are used in place.  Errors name the input by

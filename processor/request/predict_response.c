@@ -42,12 +42,13 @@ static uint64_t integer_at(const sp_tensor *tensor, size_t i)
 static size_t values_size(const sp_tensor *tensor)
 {
 	size_t size = 0;
+	size_t values = tensor->count * sp_predict__values_per_element(tensor->dtype);
 
 	switch (sp_predict__field_of(tensor->dtype)) {
 	case SP_ARRAY_FLOAT_VAL:
-		return tensor->count * sizeof(float);
+		return values * sizeof(float);
 	case SP_ARRAY_DOUBLE_VAL:
-		return tensor->count * sizeof(double);
+		return values * sizeof(double);
 	case SP_ARRAY_STRING_VAL:
 		for (size_t i = 0; i < tensor->count; i++)
 			size += sp_wire_field_size(sp_tensor_strings(tensor)[i].size);
@@ -129,10 +130,10 @@ static unsigned char *put_values(unsigned char *at, const sp_predict_output *out
 	if (tensor->dtype == SP_STRING)
 		return put_strings(at, tensor);
 	at = sp_wire_put_header(at, field, output->values_size);
-	if (tensor->dtype == SP_FLOAT || tensor->dtype == SP_DOUBLE)
-		return sp_wire_put_bytes(at, tensor->data, output->values_size);
-	if (field == SP_ARRAY_FLOAT_VAL)
+	if (tensor->dtype == SP_HALF || tensor->dtype == SP_BFLOAT16)
 		return put_halves(at, tensor);
+	if (field == SP_ARRAY_FLOAT_VAL || field == SP_ARRAY_DOUBLE_VAL)
+		return sp_wire_put_bytes(at, tensor->data, output->values_size);
 	for (size_t i = 0; i < tensor->count; i++)
 		at = sp_wire_put_varint(at, integer_at(tensor, i));
 	return at;

@@ -33,6 +33,7 @@ sp_status sp_request_run(const sp_request_target *target, sp_predict_request *re
 		      .wanted = wanted,
 		      .deadline_ns = target->limits.deadline_ns,
 		      .stop = target->limits.cancelled,
+		      .trace = target->trace,
 		      .rehearsal = target->rehearsal};
 
 	if (endpoint->refused != NULL)

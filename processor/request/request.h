@@ -30,6 +30,8 @@ typedef struct sp_request_target {
 
 	/* Without a deadline: the endpoint's timeout, counted from the start of the run. */
 	sp_request_limits limits;
+
+	sp_run_trace *trace; /* NULL: none */
 } sp_request_target;
 
 /* Runs `request`: outputs[i].tensor is set for every output, valid until the session is reset. */

@@ -13,7 +13,7 @@ typedef enum method_kind {
 	PREDICT, /* a worker; the message has a model_spec, a model_name or tasks */
 	INFER,
 	MULTI,
-	ORDER, /* the thread for orders, which may take long; with --admin_routes only */
+	ORDER, /* the thread for orders, which may take long; sp_flags.orders_by_rpc */
 } method_kind;
 
 typedef struct method {
@@ -28,14 +28,14 @@ typedef struct method {
 #define V2         "/inference.GRPCInferenceService/"
 
 static const method methods[] = {
-	{PREDICTION "Predict", PREDICT, SP_REQUEST_PREDICT, sp_grpc__predict},
+	{PREDICTION "Predict", PREDICT, SP_REQUEST_GRPC_PREDICT, sp_grpc__predict},
 	{PREDICTION "Classify", PREDICT, SP_REQUEST_EXAMPLES, sp_grpc__classify},
 	{PREDICTION "Regress", PREDICT, SP_REQUEST_EXAMPLES, sp_grpc__regress},
 	{PREDICTION "MultiInference", MULTI, SP_REQUEST_EXAMPLES, sp_grpc__multi_inference},
 	{PREDICTION "GetModelMetadata", HERE, SP_REQUEST_METADATA, sp_grpc__get_model_metadata},
 	{MODEL "GetModelStatus", HERE, SP_REQUEST_STATUS, sp_grpc__get_model_status},
 	{MODEL "HandleReloadConfigRequest", ORDER, SP_REQUEST_ADMIN, sp_grpc__reload_config},
-	{V2 "ModelInfer", INFER, SP_REQUEST_PREDICT, sp_grpc__model_infer},
+	{V2 "ModelInfer", INFER, SP_REQUEST_GRPC_PREDICT, sp_grpc__model_infer},
 	{V2 "ServerLive", HERE, SP_REQUEST_HEALTH, sp_grpc__server_live},
 	{V2 "ServerReady", HERE, SP_REQUEST_HEALTH, sp_grpc__server_ready},
 	{V2 "ModelReady", HERE, SP_REQUEST_HEALTH, sp_grpc__model_ready},
@@ -94,7 +94,7 @@ static void queue(sp_serving *serving, sp_http_request *request, const method *c
 		sp_route__enqueue(serving, request, compute);
 		return;
 	}
-	if (!serving->flags->admin_routes) {
+	if (!serving->flags->orders_by_rpc) {
 		sp_grpc__fail(request, SP_GRPC_PERMISSION_DENIED, "Only with --admin_routes");
 		return;
 	}

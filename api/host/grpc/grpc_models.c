@@ -46,23 +46,20 @@ sp_status sp_grpc__get_model_status(sp_grpc_call *call, sp_error *err)
 	return SP_OK;
 }
 
-/* A failure is told in the response, as TensorFlow Serving does. */
+/* The response tells the status, too, which is OK where there is a response. */
 sp_status sp_grpc__reload_config(sp_grpc_call *call, sp_error *err)
 {
-	enum { STATUS = 1, CODE = 1, MESSAGE };
+	enum { STATUS = 1 };
 	sp_model_configs *configs;
 	sp_status status;
-	size_t told;
 
 	SP_TRY(sp_config_message_decode(&configs, call->message, err));
 	status = sp_models_apply(call->serving->models, configs, err);
-	told = sp_message_open(&call->out, STATUS);
-	if (status != SP_OK) {
-		sp_message_put_number(&call->out, CODE, (uint64_t)sp_tensorflow_code(status));
-		sp_message_put_text(&call->out, MESSAGE, sp_bytes_of(err->text));
-	}
-	sp_message_close(&call->out, told);
-	return SP_OK;
+	if (status == SP_NOT_FOUND) /* a label of a version that is not available */
+		call->code = SP_GRPC_FAILED_PRECONDITION;
+	if (status == SP_OK)
+		sp_message_close(&call->out, sp_message_open(&call->out, STATUS));
+	return status;
 }
 
 /* ------------------------------------------------------------ V2: readiness */
@@ -230,18 +227,16 @@ static void put_statistics(sp_buffer *out, sp_model *model)
 {
 	enum { STATS = 1, NAME = 1, COUNT = 4, EXECUTIONS, INFER };
 	enum { SUCCESS = 1, FAIL, COMPUTE_INFER = 5 };
-	uint64_t good = sp_histogram_count(&model->counters.request),
-		 runs = sp_histogram_count(&model->counters.runtime);
-	uint64_t all = sp_counter_get(&model->counters.ended);
+	const sp_model_totals totals = sp_model_counters_sum(&model->counters);
 	size_t stats = sp_message_open(out, STATS), infer;
 
 	sp_message_put_text(out, NAME, sp_bytes_of(model->name));
-	sp_message_put_number(out, COUNT, good);
-	sp_message_put_number(out, EXECUTIONS, runs);
+	sp_message_put_number(out, COUNT, totals.good);
+	sp_message_put_number(out, EXECUTIONS, totals.runs);
 	infer = sp_message_open(out, INFER);
-	put_duration(out, SUCCESS, good, sp_counter_get(&model->counters.request.sum_ns));
-	put_duration(out, FAIL, all > good ? all - good : 0, 0);
-	put_duration(out, COMPUTE_INFER, runs, sp_counter_get(&model->counters.runtime.sum_ns));
+	put_duration(out, SUCCESS, totals.good, totals.good_ns);
+	put_duration(out, FAIL, totals.failed, 0);
+	put_duration(out, COMPUTE_INFER, totals.runs, totals.runs_ns);
 	sp_message_close(out, infer);
 	sp_message_close(out, stats);
 }

@@ -31,8 +31,9 @@ void sp_histogram_add(sp_histogram *histogram, int64_t ns)
 
 const char *sp_request_kind_name(sp_request_kind kind)
 {
-	static const char *const names[SP_REQUEST_COUNT] = {
-		"other", "predict", "examples", "metadata", "status", "admin", "health", "metrics"};
+	static const char *const names[SP_REQUEST_COUNT] = {"other",    "predict",  "grpc_predict",
+							    "examples", "metadata", "status",
+							    "admin",    "health",   "metrics"};
 
 	return names[kind];
 }
@@ -66,6 +67,19 @@ static size_t word_of(int http)
 	return UNKNOWN;
 }
 
+sp_model_totals sp_model_counters_sum(const sp_model_counters *model)
+{
+	uint64_t ended = sp_counter_get(&model->ended);
+	uint64_t good = sp_histogram_count(&model->request) + sp_histogram_count(&model->call);
+
+	return (sp_model_totals){.good = good,
+				 .good_ns = sp_counter_get(&model->request.sum_ns) +
+					    sp_counter_get(&model->call.sum_ns),
+				 .failed = ended > good ? ended - good : 0,
+				 .runs = sp_histogram_count(&model->runtime),
+				 .runs_ns = sp_counter_get(&model->runtime.sum_ns)};
+}
+
 void sp_counters_answer(sp_counters *counters, sp_model_counters *model, sp_request_kind kind,
 			int status, int64_t took_ns)
 {
@@ -74,9 +88,10 @@ void sp_counters_answer(sp_counters *counters, sp_model_counters *model, sp_requ
 	if (at >= SP_STATUS_COUNT)
 		return;
 	sp_counter_add(&counters->answers[kind][at], 1);
-	if (model == NULL || kind != SP_REQUEST_PREDICT)
+	if (model == NULL || (kind != SP_REQUEST_PREDICT && kind != SP_REQUEST_GRPC_PREDICT))
 		return;
 	sp_counter_add(&model->predictions[word_of(status)], 1);
 	if (status == 200)
-		sp_histogram_add(&model->request, took_ns);
+		sp_histogram_add(kind == SP_REQUEST_PREDICT ? &model->request : &model->call,
+				 took_ns);
 }

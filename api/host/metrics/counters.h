@@ -43,7 +43,8 @@ void sp_histogram_add(sp_histogram *histogram, int64_t ns);
 typedef enum sp_request_kind {
 	SP_REQUEST_OTHER, /* unknown paths, other models, malformed requests */
 	SP_REQUEST_PREDICT,
-	SP_REQUEST_EXAMPLES, /* classify and regress */
+	SP_REQUEST_GRPC_PREDICT, /* Predict and ModelInfer */
+	SP_REQUEST_EXAMPLES,     /* classify and regress */
 	SP_REQUEST_METADATA,
 	SP_REQUEST_STATUS,
 	SP_REQUEST_ADMIN,
@@ -72,7 +73,8 @@ const char *sp_status_word(size_t index);
 typedef struct sp_model_counters {
 	sp_counter predictions[SP_STATUS_WORDS]; /* answered */
 	sp_counter begun, ended; /* predictions put into the queue; finished by a worker */
-	sp_histogram request;    /* times of predictions answered 200 */
+	sp_histogram request;    /* times of predictions over HTTP answered 200 */
+	sp_histogram call;       /* the same over gRPC */
 	sp_histogram runtime;    /* of these, the time in the library */
 	/* Of requests that a second version was to run as well. */
 	sp_counter shadow_alike, shadow_different, shadow_failed, shadow_dropped;
@@ -81,6 +83,13 @@ typedef struct sp_model_counters {
 	sp_counter batches, batch_requests, batch_rows, batch_reruns;
 	sp_histogram batch_wait;
 } sp_model_counters;
+
+/* Over all protocols: answered 200, not, and run, with their times. */
+typedef struct sp_model_totals {
+	uint64_t good, good_ns, failed, runs, runs_ns;
+} sp_model_totals;
+
+sp_model_totals sp_model_counters_sum(const sp_model_counters *model);
 
 /*
  * Counts an answer that was ready took_ns after the last byte of its request.  `model` is NULL for

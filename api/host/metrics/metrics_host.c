@@ -37,13 +37,17 @@ static void write_predictions(sp_buffer *out, const sp_model_state *model)
 			      (double)sp_counter_get(&model->counters->predictions[s]));
 }
 
-/* TensorFlow Serving's labels: "predict" for its REST API, "Predict" for its runtime. */
+/* TensorFlow Serving's labels: "predict" for its REST API, "Predict" for gRPC and its runtime. */
 static void write_request_times(sp_buffer *out, const sp_model_state *model)
 {
 	sp_metric_add_histogram(out, SP_METRIC_REQUEST_LATENCY,
 				LABELS(label_of(model), text_label("API", "predict"),
 				       text_label("entrypoint", "REST")),
 				&model->counters->request);
+	sp_metric_add_histogram(out, SP_METRIC_REQUEST_LATENCY,
+				LABELS(label_of(model), text_label("API", "Predict"),
+				       text_label("entrypoint", "GRPC")),
+				&model->counters->call);
 }
 
 static void write_run_times(sp_buffer *out, const sp_model_state *model)

@@ -149,9 +149,9 @@ SP_MUST_CHECK sp_status sp_models_load(sp_models *models, sp_error *err);
  * not listed are unloaded.  Returns once each listed model has a version or its loads have failed,
  * and then sets the labels.
  *
- * Errors: SP_INVALID, and nothing has changed, for a malformed configuration; SP_INVALID for a
+ * Errors: SP_INVALID, and nothing has changed, for a malformed configuration; SP_NOT_FOUND for a
  * label of a version that is not available, and no label has changed; SP_IO if a model did not
- *         become available; SP_BUSY if the host ends meanwhile.
+ * become available; SP_BUSY if the host ends meanwhile.
  */
 SP_MUST_CHECK sp_status sp_models_reload(sp_models *models, sp_bytes text, sp_error *err);
 

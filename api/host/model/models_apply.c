@@ -165,7 +165,7 @@ static sp_status check_label(const sp_models *models, const sp_managed_model *mo
 
 	if (label->version < 0 || allowed || sp_models__is_available(model, label->version))
 		return SP_OK;
-	return sp_error_set(err, SP_INVALID,
+	return sp_error_set(err, SP_NOT_FOUND,
 			    "Request to assign label %s to {name: %s version: %lld}, which is not "
 			    "currently available for inference",
 			    label->label, model->public.name, (long long)label->version);

@@ -106,24 +106,21 @@ static void write_index(sp_buffer *out, sp_serving *serving, const char *name, b
 /* Of all versions of the model together. */
 static void write_statistics(sp_buffer *out, const sp_model *model)
 {
-	const sp_histogram *good = &model->counters.request, *runs = &model->counters.runtime;
-	uint64_t count = sp_histogram_count(good), ended = sp_counter_get(&model->counters.ended);
+	const sp_model_totals totals = sp_model_counters_sum(&model->counters);
 
 	sp_buffer_append_text(
 		out, sp_bytes_ends_with((sp_bytes){out->data, out->size}, "[") ? "{" : ",{");
 	sp_json_write_key(out, "name", true);
 	sp_json_write_string(out, sp_bytes_of(model->name));
 	sp_buffer_printf(out, ",\"version\":\"\",\"inference_count\":%llu,\"execution_count\":%llu",
-			 (unsigned long long)count, (unsigned long long)sp_histogram_count(runs));
+			 (unsigned long long)totals.good, (unsigned long long)totals.runs);
 	sp_buffer_printf(out,
 			 ",\"inference_stats\":{\"success\":{\"count\":%llu,\"ns\":%llu},"
 			 "\"fail\":{\"count\":%llu,\"ns\":0},"
 			 "\"compute_infer\":{\"count\":%llu,\"ns\":%llu}}}",
-			 (unsigned long long)count,
-			 (unsigned long long)sp_counter_get(&good->sum_ns),
-			 (unsigned long long)(ended > count ? ended - count : 0),
-			 (unsigned long long)sp_histogram_count(runs),
-			 (unsigned long long)sp_counter_get(&runs->sum_ns));
+			 (unsigned long long)totals.good, (unsigned long long)totals.good_ns,
+			 (unsigned long long)totals.failed, (unsigned long long)totals.runs,
+			 (unsigned long long)totals.runs_ns);
 }
 
 /* The body of "index" may be {"ready": true}. */

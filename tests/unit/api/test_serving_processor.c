@@ -310,6 +310,39 @@ static void out_of_memory_is_500(void **state)
 	assert_non_null(strstr(last_error, "memory"));
 }
 
+static int code_of(void *of, const char *signature, const char *message, int message_size)
+{
+	void *out = NULL;
+	int size, code;
+
+	code = serving_processor_process(of, signature, message, message_size, &out, &size);
+	free(out);
+	return code;
+}
+
+static void codes_of_http(void **state)
+{
+	char *json = serving_processor_override_config(
+		config, "{\"status_codes\": \"http\", \"session_workspace_bytes\": 1048576}", NULL);
+	void *other = serving_processor_create(json, NULL);
+
+	(void)state;
+	assert_non_null(other);
+	assert_int_equal(code_of(other, NULL, a_and_b, sizeof(a_and_b) - 1), 200);
+	assert_int_equal(code_of(other, NULL, "", 0), 200);
+	assert_int_equal(code_of(other, NULL, "\xff", 1), 400);
+	assert_int_equal(code_of(other, NULL, NULL, 1), 400);
+	assert_int_equal(code_of(other, "nobody", a_and_b, sizeof(a_and_b) - 1), 404);
+	assert_int_equal(code_of(other, "nobody", "", 0), 404);
+	sp_alloc_fail_after(0);
+	assert_int_equal(code_of(other, NULL, a_and_b, sizeof(a_and_b) - 1), 503);
+	sp_alloc_fail_after(-1);
+	assert_int_equal(code_of(model, "nobody", "", 0), 500);
+	assert_int_equal(code_of(NULL, NULL, "", 0), 500);
+	serving_processor_destroy(other);
+	serving_processor_free(json);
+}
+
 /* -------------------------------------------------------------------- extras */
 
 static void names(void **state)
@@ -515,6 +548,7 @@ int main(void)
 		CASE(a_batch_is_its_first_request),
 		CASE(model_info),
 		CASE(out_of_memory_is_500),
+		CASE(codes_of_http),
 		CASE(names),
 		CASE(create_says_why_not),
 		CASE(signatures),

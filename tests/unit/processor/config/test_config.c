@@ -599,9 +599,8 @@ static void what_deeprec_knows_and_has_no_effect_is_told(void **state)
 {
 	(void)state;
 	REMARKS(WITH("\"omp_num_threads\": 4, \"redis_password\": \"s3cret\", \"cpusets\": null,"
-		     "\"gpu_ids_list\": \"0,1\", \"timeline_path\": \"/t\""),
-		IDLE("gpu_ids_list"), IDLE("omp_num_threads"), IDLE("redis_password"),
-		IDLE("timeline_path"));
+		     "\"gpu_ids_list\": \"0,1\""),
+		IDLE("gpu_ids_list"), IDLE("omp_num_threads"), IDLE("redis_password"));
 	REMARKS(WITH("\"model_update_when_memory_is_short\": \"table_by_table\""),
 		"configuration key 'model_update_when_memory_is_short' is an earlier release's and "
 		"has no effect here");

@@ -125,6 +125,24 @@ static void integer_outputs(void **state)
 	tensorflow__eas__predict_response__free_unpacked(response, NULL);
 }
 
+static void complex_outputs(void **state)
+{
+	float floats[4] = {1.0f, -2.0f, 0.5f, 3.0f};
+	double doubles[2] = {1e300, -1.0};
+	sp_tensor tensor = TENSOR(SP_COMPLEX64, 2, floats);
+	predict_response *response = encode(&tensor);
+
+	(void)state;
+	assert_int_equal(response->outputs[0]->value->n_float_val, 4);
+	assert_memory_equal(response->outputs[0]->value->float_val, floats, sizeof(floats));
+	tensorflow__eas__predict_response__free_unpacked(response, NULL);
+	tensor = TENSOR(SP_COMPLEX128, 1, doubles);
+	response = encode(&tensor);
+	assert_int_equal(response->outputs[0]->value->n_double_val, 2);
+	assert_memory_equal(response->outputs[0]->value->double_val, doubles, sizeof(doubles));
+	tensorflow__eas__predict_response__free_unpacked(response, NULL);
+}
+
 static void string_outputs(void **state)
 {
 	sp_bytes texts[3] = {{"a\0b", 3}, {NULL, 0}, {"\xff", 1}};
@@ -252,6 +270,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(floating_outputs),
 		cmocka_unit_test(integer_outputs),
+		cmocka_unit_test(complex_outputs),
 		cmocka_unit_test(string_outputs),
 		cmocka_unit_test(scalars_and_empty_outputs),
 		cmocka_unit_test(several_outputs_keep_their_order),

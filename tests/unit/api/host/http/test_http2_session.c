@@ -1248,6 +1248,28 @@ static void a_client_gets_as_many_streams_as_there_is_memory(void **state)
 	sp_http_scene_finish(&f);
 }
 
+static void requests_need_no_new_memory_after_the_first(void **state)
+{
+	static sp_http2_reply reply;
+	sp_http_scene f = {0};
+	sp_http2_client client;
+	uint64_t before;
+
+	(void)state;
+	sp_http_scene_start(&f, (sp_http_options){.io_threads = 1});
+	assert_true(sp_http2_client_open(&client, f.port));
+	for (uint32_t i = 0; i < 10; i++)
+		get(&client, 2 * i + 1, "/headers", &reply);
+	before = sp_alloc_count();
+	for (uint32_t i = 10; i < 60; i++) {
+		get(&client, 2 * i + 1, "/headers", &reply);
+		assert_int_equal(reply.status, 200);
+	}
+	assert_true(sp_alloc_count() == before);
+	sp_http2_client_close(&client);
+	sp_http_scene_finish(&f);
+}
+
 static void no_memory_costs_a_connection_and_not_the_server(void **state)
 {
 	sp_http_scene f = {0};
@@ -1480,6 +1502,7 @@ int main(void)
 		cmocka_unit_test(a_small_block_may_not_mean_a_large_head),
 		cmocka_unit_test(memory_is_given_back_however_a_stream_ends),
 		cmocka_unit_test(a_client_gets_as_many_streams_as_there_is_memory),
+		cmocka_unit_test(requests_need_no_new_memory_after_the_first),
 		cmocka_unit_test(no_memory_costs_a_connection_and_not_the_server),
 		cmocka_unit_test(a_stream_gets_answers_before_it_ends),
 		cmocka_unit_test(a_stream_is_bounded_in_memory_and_time),

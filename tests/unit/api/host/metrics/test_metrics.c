@@ -306,6 +306,7 @@ static void answers_are_told(void **state)
 	assert_int_equal(sp_budget_grow(&memory, 0, 100000, 100000), 100000);
 	assert_int_equal(sp_budget_grow(&memory, 0, 150000, 150000), 0);
 	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 200, 20000);
+	sp_counters_answer(&counters, &model, SP_REQUEST_GRPC_PREDICT, 200, 30000);
 	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 400, 20000);
 	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 415, 20000);
 	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 599, 20000);
@@ -320,7 +321,7 @@ static void answers_are_told(void **state)
 	sp_counter_add(&model.batch_rows, 9);
 	sp_histogram_add(&model.batch_wait, 30000);
 	sp_metrics_write_host(&out, &host);
-	assert_line(":tensorflow:serving:request_count" M ",status=\"OK\"} 1");
+	assert_line(":tensorflow:serving:request_count" M ",status=\"OK\"} 2");
 	assert_line(":tensorflow:serving:request_count" M ",status=\"INVALID_ARGUMENT\"} 2");
 	assert_line(":tensorflow:serving:request_count" M ",status=\"UNKNOWN\"} 1");
 	assert_line(":tensorflow:serving:request_count" M ",status=\"UNAVAILABLE\"} 0");
@@ -328,6 +329,8 @@ static void answers_are_told(void **state)
 		    ",API=\"predict\",entrypoint=\"REST\"} 1");
 	assert_line(":tensorflow:serving:request_latency_sum" M
 		    ",API=\"predict\",entrypoint=\"REST\"} 20");
+	assert_line(":tensorflow:serving:request_latency_sum" M
+		    ",API=\"Predict\",entrypoint=\"GRPC\"} 30");
 	assert_line(":tensorflow:serving:runtime_latency_count" M
 		    ",API=\"Predict\",runtime=\"serving_processor\"} 0");
 	assert_line(P "requests_in_flight" M "} 2");
