@@ -135,8 +135,10 @@ void sp_route__enqueue(sp_serving *serving, sp_http_request *request, sp_job *jo
 		sp_http_request_fail(request, 503, "too many requests of this model are waiting");
 		return;
 	}
+	if (sp_jobs_here_try(serving->here, serving, request, job, model))
+		return;
 	if (model != NULL) {
-		item.ended = &model->counters.ended;
+		item.counters = &model->counters;
 		sp_counter_add(&model->counters.begun, 1);
 	}
 	if (sp_request_queue_try_push(serving->queue, &item, sp_http_request_body(request).size))
