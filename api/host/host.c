@@ -174,16 +174,22 @@ static void log_ignored(const sp_flags *flags)
 	sp_buffer_fini(&text);
 }
 
+static size_t io_thread_count(const sp_flags *flags)
+{
+	int64_t asked = flags->rest_api_num_io_threads;
+
+	return (size_t)(asked != 0 ? asked : (cpu_count() + 7) / 8);
+}
+
 static sp_status start_server(sp_host *host, sp_error *err)
 {
 	const sp_flags *flags = host->serving.flags;
 	size_t descriptors = sp_limits_raise_descriptors();
-	int64_t io_threads = flags->rest_api_num_io_threads;
 	sp_http_options options = {
 		.addresses = host->addresses,
 		.reuse_port = flags->reuse_port,
 		.cors = flags->rest_api_enable_cors_support,
-		.io_threads = (size_t)(io_threads != 0 ? io_threads : (cpu_count() + 7) / 8),
+		.io_threads = io_thread_count(flags),
 		.max_connections = connection_limit(flags, descriptors),
 		.descriptors = descriptors,
 		.reserve_descriptors = sp_limits_reserve(descriptors),
@@ -286,6 +292,10 @@ static sp_status start(sp_host *host, sp_error *err)
 	set_memory(host);
 	SP_TRY(sp_shadow_create(&host->shadow, host->serving.models, err));
 	sp_models_set_shadow(host->serving.models, sp_shadow_get_sink(host->shadow));
+	if (!host->serving.flags->enable_batching) /* which waits for other requests */
+		SP_TRY(sp_jobs_here_create(&host->serving.here,
+					   io_thread_count(host->serving.flags),
+					   &host->serving.memory, err));
 	host->serving.queue = create_queue(host, runners);
 	host->serving.orders = sp_request_queue_create(MAX_ORDERS, 1);
 	host->serving.scrapes = sp_request_queue_create(MAX_SCRAPES, 1);
@@ -381,6 +391,7 @@ void sp_host_finish(sp_host *host)
 	sp_workers_destroy(host->workers);
 	sp_http_server_destroy(host->serving.server);
 	sp_http_tls_destroy(host->tls);
+	sp_jobs_here_destroy(host->serving.here);
 	sp_request_queue_destroy(host->serving.queue);
 	sp_request_queue_destroy(host->serving.orders);
 	sp_request_queue_destroy(host->serving.scrapes);

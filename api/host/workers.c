@@ -4,6 +4,7 @@
 
 #include "api/host/worker.h"
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/thread.h"
 
 enum { ORDERS, SCRAPES, OTHER_COUNT };
@@ -17,18 +18,27 @@ struct sp_workers {
 	sp_worker scratch[]; /* [count], one for each of `threads` */
 };
 
+static void do_job(sp_serving *serving, sp_worker *worker, const sp_queued *item)
+{
+	size_t size = sp_http_request_body(item->request).size;
+	int64_t began = sp_clock_now_ns();
+
+	item->job(serving, worker, item->request);
+	sp_arena_reset(worker->arena);
+	if (item->counters != NULL)
+		sp_job_costs_note(&item->counters->costs, size, sp_clock_now_ns() - began);
+}
+
 static void carry_out(sp_serving *serving, sp_request_queue *queue, sp_worker *worker)
 {
 	bool large = false;
 	sp_queued next;
 
 	while (sp_request_queue_pop(queue, &next, &large)) {
-		if (sp_http_request_begin(next.request)) {
-			next.job(serving, worker, next.request);
-			sp_arena_reset(worker->arena);
-		}
-		if (next.ended != NULL)
-			sp_counter_add(next.ended, 1);
+		if (sp_http_request_begin(next.request))
+			do_job(serving, worker, &next);
+		if (next.counters != NULL)
+			sp_counter_add(&next.counters->ended, 1); /* even if it has not begun */
 	}
 }
 

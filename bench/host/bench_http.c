@@ -220,7 +220,8 @@ static void run_open(int64_t end, double rate)
 		due = arrive(due, now, rate);
 		assign();
 		if (due > now)
-			left = (struct timespec){(due - now) / 1000000000, (due - now) % 1000000000};
+			left = (struct timespec){(due - now) / 1000000000,
+						 (due - now) % 1000000000};
 		count = epoll_pwait2(all.poll, events, 256, &left, NULL);
 		for (int i = 0; i < count; i++)
 			if (receive(events[i].data.ptr, MSG_DONTWAIT))
@@ -277,8 +278,7 @@ static void read_body(const char *path, const char *target, const char *type)
 	free(body);
 }
 
-static const char usage[] =
-	"usage: bench_http PORT PATH BODY CONNECTIONS SECONDS [RATE [TYPE]]\n";
+static const char usage[] = "usage: bench_http PORT PATH BODY CONNECTIONS SECONDS [RATE [TYPE]]\n";
 
 int main(int argc, char **argv)
 {

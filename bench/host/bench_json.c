@@ -153,12 +153,12 @@ static void make_bodies(decoding all[DECODINGS])
 	static const serving_processor_tensor_info *doubles[1] = {&flat64};
 
 	wide[0] = &flat;
-	all[0] = (decoding){"rows", sorted, COLUMNS};
-	all[1] = (decoding){"columns", sorted, COLUMNS};
-	all[2] = (decoding){"floats_6_digits", wide, 1};
-	all[3] = (decoding){"floats_9_digits", wide, 1};
-	all[4] = (decoding){"floats_17_digits", wide, 1};
-	all[5] = (decoding){"doubles_17_digits", doubles, 1};
+	all[0] = (decoding){.name = "rows", .inputs = sorted, .input_count = COLUMNS};
+	all[1] = (decoding){.name = "columns", .inputs = sorted, .input_count = COLUMNS};
+	all[2] = (decoding){.name = "floats_6_digits", .inputs = wide, .input_count = 1};
+	all[3] = (decoding){.name = "floats_9_digits", .inputs = wide, .input_count = 1};
+	all[4] = (decoding){.name = "floats_17_digits", .inputs = wide, .input_count = 1};
+	all[5] = (decoding){.name = "doubles_17_digits", .inputs = doubles, .input_count = 1};
 	for (size_t i = 0; i < DECODINGS; i++)
 		sp_buffer_init(&all[i].body, 1 << 30);
 	put_rows(&all[0].body);

@@ -14,7 +14,6 @@
 #include "api/host/messages/predict_message.h"
 #include "bench/harness.h"
 #include "bench/usage.h"
-#include "tests/support/fake_run.h"
 #include "tests/support/wire.h"
 
 enum { FEATURES = 40, INTEGERS = 26, MOST_ROWS = 128 };
@@ -151,7 +150,10 @@ static void read_infer(void *context)
 	     &err);
 }
 
-static serving_processor_tensor answered;
+typedef struct answer {
+	sp_buffer bytes;
+	serving_processor_tensor output;
+} answer;
 
 static void write_answer(void *context)
 {
@@ -159,33 +161,33 @@ static void write_answer(void *context)
 				    .signature_name = {"serving_default", 15},
 				    .has_version = true,
 				    .version = 1};
-	sp_buffer *out = context;
+	answer *a = context;
 	sp_error err;
 
-	sp_buffer_clear(out);
-	must(sp_predict_message_encode(out, &answered, 1, &spec, false, &err), &err);
+	sp_buffer_clear(&a->bytes);
+	must(sp_predict_message_encode(&a->bytes, &a->output, 1, &spec, false, &err), &err);
 }
 
 static void measure(int rows)
 {
 	static const float scores[MOST_ROWS];
 	const int64_t shape[] = {rows};
+	answer written = {
+		.output = {"score", SERVING_PROCESSOR_FLOAT, 1, shape, (size_t)rows, scores}};
 	const sp_bench_options options = {.suite = "messages"};
-	sp_buffer predict = predict_request(rows), infer = infer_request(rows), answer;
+	sp_buffer predict = predict_request(rows), infer = infer_request(rows);
 	char name[32];
 
-	answered = (serving_processor_tensor){
-		"score", SERVING_PROCESSOR_FLOAT, 1, shape, (size_t)rows, scores};
-	sp_buffer_init(&answer, 1 << 20);
+	sp_buffer_init(&written.bytes, 1 << 20);
 	snprintf(name, sizeof(name), "predict/%d", rows);
 	sp_bench_case(&options, name, read_predict, &predict);
 	snprintf(name, sizeof(name), "infer/%d", rows);
 	sp_bench_case(&options, name, read_infer, &infer);
 	snprintf(name, sizeof(name), "answer/%d", rows);
-	sp_bench_case(&options, name, write_answer, &answer);
+	sp_bench_case(&options, name, write_answer, &written);
 	sp_buffer_fini(&predict);
 	sp_buffer_fini(&infer);
-	sp_buffer_fini(&answer);
+	sp_buffer_fini(&written.bytes);
 }
 
 static const char usage[] = "usage: bench_messages\n";

@@ -7,6 +7,7 @@
 
 #include "api/host/http/http_chunks.h"
 #include "api/host/http/http_internal.h"
+#include "api/host/json/json_writer.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 
@@ -110,9 +111,17 @@ static void print_head(session *s)
 							 : "application/json";
 
 	sp_buffer_clear(&s->head);
-	sp_buffer_printf(&s->head, "HTTP/1.1 %d %s\r\nDate: %s\r\nContent-Type: %s\r\n",
-			 request->status, reason_of(request->status), sp_http__date(s->loop), type);
-	sp_buffer_printf(&s->head, "Content-Length: %zu\r\n", request->out.size);
+	sp_buffer_append_text(&s->head, "HTTP/1.1 ");
+	sp_json_write_u64(&s->head, (uint64_t)request->status);
+	sp_buffer_append_char(&s->head, ' ');
+	sp_buffer_append_text(&s->head, reason_of(request->status));
+	sp_buffer_append_text(&s->head, "\r\nDate: ");
+	sp_buffer_append_text(&s->head, sp_http__date(s->loop));
+	sp_buffer_append_text(&s->head, "\r\nContent-Type: ");
+	sp_buffer_append_text(&s->head, type);
+	sp_buffer_append_text(&s->head, "\r\nContent-Length: ");
+	sp_json_write_u64(&s->head, request->out.size);
+	sp_buffer_append_text(&s->head, "\r\n");
 	for (size_t i = 0; i < request->header_count; i++)
 		print_field(&s->head, &request->fields[i]);
 	if (request->retry)

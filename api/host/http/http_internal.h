@@ -41,7 +41,14 @@ typedef STAILQ_HEAD(sp_http_requests, sp_http_request) sp_http_requests;
 typedef struct sp_http_answers {
 	pthread_mutex_t lock; /* protects list */
 	sp_http_requests list;
-	int wake_fd; /* eventfd that the loop waits on */
+	int wake_fd;               /* eventfd that the loop waits on */
+	const atomic_size_t *busy; /* sp_http_server.busy */
+
+	/* For the thread of the loop only, about requests that it has answered itself. */
+	size_t own_count; /* in `list` */
+	int64_t own_ns;   /* when the last one was answered, and by which socket it had come */
+	int own_socket;
+	int crowd; /* so many requests to come are not alone */
 } sp_http_answers;
 
 /* Wakes the loop, which checks its answers and whether it has to stop. */

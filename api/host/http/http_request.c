@@ -22,6 +22,8 @@ enum { SPARE_REQUESTS = 64 };
  */
 static const int64_t gone_after_ns = 100 * INT64_C(1000000);
 
+static const int64_t at_once_ns = 20 * INT64_C(1000);
+
 sp_http_request *sp_http__request_create(const sp_http_options *options, sp_http_answers *answers)
 {
 	sp_http_request *request = sp_alloc_zero(1, sizeof(*request));
@@ -285,6 +287,7 @@ void sp_http__answers_own(sp_http_answers *answers)
 static void post(sp_http_request *request)
 {
 	sp_http_answers *answers = request->answers;
+	int socket = request->socket;
 	bool first;
 
 	empty(&request->body); /* freed now, because sending the answer may take long */
@@ -293,8 +296,34 @@ static void post(sp_http_request *request)
 	first = STAILQ_EMPTY(&answers->list);
 	STAILQ_INSERT_TAIL(&answers->list, request, link);
 	pthread_mutex_unlock(&answers->lock);
-	if (first && answers != own_answers)
+	if (answers == own_answers) {
+		answers->own_count++;
+		answers->own_ns = sp_clock_now_ns();
+		answers->own_socket = socket;
+	} else if (first) {
 		sp_http__answers_wake(answers);
+	}
+}
+
+/*
+ * A request that comes at once after one of another connection was answered has waited for that:
+ * the client of the other one takes longer to send its next.
+ */
+bool sp_http_request_is_alone(const sp_http_request *request)
+{
+	sp_http_answers *answers = request->answers;
+	bool waited;
+
+	if (answers != own_answers)
+		return false;
+	waited = request->socket != answers->own_socket &&
+		 request->handed_ns - answers->own_ns < at_once_ns;
+	if (waited || answers->own_count != 0 ||
+	    atomic_load_explicit(answers->busy, memory_order_relaxed) > 1)
+		answers->crowd = SP_HTTP_CROWD;
+	else if (answers->crowd > 0)
+		answers->crowd--;
+	return answers->crowd == 0;
 }
 
 bool sp_http_request_begin(sp_http_request *request)

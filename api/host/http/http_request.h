@@ -44,6 +44,16 @@ void sp_http_peer_print(char out[SP_HTTP_PEER_SIZE], int socket);
  */
 SP_MUST_CHECK bool sp_http_request_begin(sp_http_request *request);
 
+/*
+ * Called by the handler for each request that it might answer on this thread.  Whether nobody else
+ * waits for this I/O thread, nor did so in the last SP_HTTP_CROWD requests: no other connection has
+ * a request that has begun to arrive or is being answered, and none came while this thread was busy
+ * with a request of another.
+ */
+bool sp_http_request_is_alone(const sp_http_request *request);
+
+enum { SP_HTTP_CROWD = 64 };
+
 /* When the request must be answered, by sp_clock_now_ns(). */
 int64_t sp_http_request_deadline_ns(const sp_http_request *request);
 

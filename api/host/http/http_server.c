@@ -291,6 +291,7 @@ static bool take_answers(sp_http_loop *loop, sp_http_requests *out)
 	pthread_mutex_lock(&loop->answers.lock);
 	STAILQ_CONCAT(out, &loop->answers.list);
 	pthread_mutex_unlock(&loop->answers.lock);
+	loop->answers.own_count = 0;
 	return !STAILQ_EMPTY(out);
 }
 
@@ -418,6 +419,8 @@ static sp_status loop_init(sp_http_loop *loop, sp_http_server *server, sp_error 
 	STAILQ_INIT(&loop->spare_requests);
 	STAILQ_INIT(&loop->answers.list);
 	pthread_mutex_init(&loop->answers.lock, NULL);
+	loop->answers.busy = &server->busy;
+	loop->answers.own_socket = -1;
 	sp_buffer_init(&loop->output, 2 * SP_HTTP_OUTPUT_BYTES);
 	loop->answers.wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	loop->base = make_base();

@@ -43,24 +43,11 @@ static int find(const serving_processor_tensor_info *const *infos, size_t count,
 	return -1;
 }
 
-static bool is_alias(const char *alias, sp_bytes name)
+int sp_message__search_input(const sp_message_inputs *inputs, sp_message_memory *memory, size_t nth,
+			     sp_bytes alias)
 {
-	for (size_t i = 0; i < name.size; i++)
-		if (alias[i] != name.data[i] || alias[i] == '\0')
-			return false;
-	return alias[name.size] == '\0';
-}
+	int index = find(inputs->signature->inputs, inputs->signature->input_count, alias);
 
-int sp_message_input_index(const sp_message_inputs *inputs, sp_message_memory *memory, size_t nth,
-			   sp_bytes alias)
-{
-	const serving_processor_signature *signature = inputs->signature;
-	int index;
-
-	if (nth < SP_MESSAGE_ORDER && memory->order[nth] < signature->input_count &&
-	    is_alias(signature->inputs[memory->order[nth]]->alias, alias))
-		return memory->order[nth];
-	index = find(signature->inputs, signature->input_count, alias);
 	if (nth < SP_MESSAGE_ORDER && index >= 0 && index <= UINT16_MAX)
 		memory->order[nth] = (uint16_t)index;
 	return index;

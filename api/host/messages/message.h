@@ -40,9 +40,30 @@ SP_MUST_CHECK sp_status sp_message_inputs_init(sp_message_inputs *inputs,
 					       const serving_processor_signature *signature,
 					       sp_message_memory *memory, sp_error *err);
 
+/* Searches all inputs, and notes the order. */
+int sp_message__search_input(const sp_message_inputs *inputs, sp_message_memory *memory, size_t nth,
+			     sp_bytes alias);
+
+/* Whether the terminated `alias` is the name, which may contain any byte. */
+static inline bool sp_message__is_alias(const char *alias, sp_bytes name)
+{
+	for (size_t i = 0; i < name.size; i++)
+		if (alias[i] != name.data[i] || alias[i] == '\0')
+			return false;
+	return alias[name.size] == '\0';
+}
+
 /* The index of the input with this alias; `nth` counts the inputs of the request.  -1: none. */
-int sp_message_input_index(const sp_message_inputs *inputs, sp_message_memory *memory, size_t nth,
-			   sp_bytes alias);
+static inline int sp_message_input_index(const sp_message_inputs *inputs, sp_message_memory *memory,
+					 size_t nth, sp_bytes alias)
+{
+	const serving_processor_signature *signature = inputs->signature;
+
+	if (nth < SP_MESSAGE_ORDER && memory->order[nth] < signature->input_count &&
+	    sp_message__is_alias(signature->inputs[memory->order[nth]]->alias, alias))
+		return memory->order[nth];
+	return sp_message__search_input(inputs, memory, nth, alias);
+}
 
 /* SP_INVALID, with its name, if an input of the signature is not given. */
 SP_MUST_CHECK sp_status sp_message_inputs_check(const sp_message_inputs *inputs, sp_error *err);

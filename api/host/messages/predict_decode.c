@@ -61,6 +61,22 @@ sp_status sp_model_spec_decode(sp_model_spec *out, sp_bytes message, sp_error *e
 	return result == SP_WIRE_END ? SP_OK : malformed(err);
 }
 
+/* Skips fields with the number of inputs, which most of a request are. */
+static inline void skip_inputs(sp_wire *wire)
+{
+	enum { TAG_INPUTS = SP_PREDICT_INPUTS << 3 | SP_WIRE_BYTES };
+	const unsigned char *at = wire->at;
+	int size;
+
+	while (at != wire->end && *at++ == TAG_INPUTS) {
+		size = sp_wire_read_small(&at, wire->end);
+		if (size < 0 || size > wire->end - at)
+			return;
+		at += size;
+		wire->at = at;
+	}
+}
+
 sp_status sp_model_spec_find(sp_model_spec *out, sp_bytes request, sp_error *err)
 {
 	sp_wire wire = sp_wire_of(request);
@@ -68,9 +84,11 @@ sp_status sp_model_spec_find(sp_model_spec *out, sp_bytes request, sp_error *err
 	sp_wire_field field;
 
 	memset(out, 0, sizeof(*out));
-	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD)
+	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
 		if (field.number == SP_REQUEST_SPEC && field.type == SP_WIRE_BYTES)
 			SP_TRY(sp_model_spec_decode(out, field.bytes, err));
+		skip_inputs(&wire);
+	}
 	return result == SP_WIRE_END ? SP_OK : malformed(err);
 }
 

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/host/metrics/job_costs.h"
+
 /*
  * What the host counts while it serves: a few atomic additions per request, no lock, no
  * allocation.  All zero is the initial state.
@@ -76,6 +78,7 @@ typedef struct sp_model_counters {
 	sp_histogram request;    /* times of predictions over HTTP answered 200 */
 	sp_histogram call;       /* the same over gRPC */
 	sp_histogram runtime;    /* of these, the time in the library */
+	sp_job_costs costs;      /* of predictions, from the whole request to its answer */
 	/* Of requests that a second version was to run as well. */
 	sp_counter shadow_alike, shadow_different, shadow_failed, shadow_dropped;
 	/* Of batching: runs, and the requests and rows in them; runs whose requests were then run

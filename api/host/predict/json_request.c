@@ -46,6 +46,7 @@ struct sp_json_request {
 	sp_arena *arena;
 	sp_json_reader reader;
 	input *inputs;   /* [input_capacity] */
+	size_t *order;   /* likewise: the input of each key of the last objects, by position */
 	member *members; /* likewise; the first `member_count` are known */
 	size_t member_count;
 	serving_processor_tensor *tensors;
@@ -93,6 +94,7 @@ void sp_json_request_destroy(sp_json_request *request)
 	for (size_t i = 0; i < request->input_capacity; i++)
 		drop(&request->inputs[i].elements);
 	sp_free(request->inputs);
+	sp_free(request->order);
 	sp_free(request->members);
 	sp_free(request->tensors);
 	sp_json_reader_fini(&request->reader);
@@ -134,6 +136,7 @@ static bool grow(sp_json_request *request, size_t need)
 {
 	size_t have = request->input_capacity;
 	serving_processor_tensor *tensors;
+	size_t *order;
 	member *members;
 	input *inputs;
 
@@ -142,6 +145,12 @@ static bool grow(sp_json_request *request, size_t need)
 		return false;
 	memset(inputs + have, 0, (need - have) * sizeof(*inputs));
 	request->inputs = inputs;
+	order = sp_alloc_resize(request->order, need, sizeof(*order));
+	if (order == NULL)
+		return false;
+	for (size_t i = have; i < need; i++)
+		order[i] = i;
+	request->order = order;
 	members = sp_alloc_resize(request->members, need, sizeof(*members));
 	if (members == NULL)
 		return false;
@@ -183,9 +192,9 @@ static int compare_alias(sp_bytes name, const char *alias)
 	return alias[name.size] == '\0' ? 0 : -1;
 }
 
-/* Binary search for the index of an input; clients mostly send keys in order, so `guess` is tried
- * first. */
-static bool find_input(const sp_host_signature *signature, sp_bytes name, size_t guess, size_t *out)
+/* Binary search for the index of an input, from `guess` on. */
+static bool search_input(const sp_host_signature *signature, sp_bytes name, size_t guess,
+			 size_t *out)
 {
 	size_t low = 0, high = signature->input_count;
 
@@ -203,6 +212,21 @@ static bool find_input(const sp_host_signature *signature, sp_bytes name, size_t
 			low = at + 1;
 	}
 	return false;
+}
+
+/*
+ * Finds the input of the n-th key of an object.  Clients send the keys of all objects in the same
+ * order, so the one that was there last is tried first.
+ */
+static bool find_input(sp_json_request *request, const sp_host_signature *signature, sp_bytes name,
+		       size_t n, size_t *out)
+{
+	size_t *known = n < request->input_capacity ? &request->order[n] : &n;
+
+	if (!search_input(signature, name, *known, out))
+		return false;
+	*known = *out;
+	return true;
 }
 
 static void print_shape(char *out, size_t size, const sp_json_shape *shape)
@@ -302,7 +326,7 @@ static sp_status find_member(sp_json_request *request, const sp_host_signature *
 			     size_t item, size_t n, sp_bytes key, const char *text, size_t *out,
 			     sp_error *err)
 {
-	if (!find_input(signature, key, n, out))
+	if (!find_input(request, signature, key, n, out))
 		return sp_error_set(err, SP_INVALID, "JSON object: does not have named input: %.*s",
 				    key.size < 64 ? (int)key.size : 64, key.data);
 	if (item == 0 && n == request->member_count && n < signature->input_count &&
@@ -433,7 +457,7 @@ static sp_status read_named_columns(sp_json_request *request, const sp_host_sign
 		SP_TRY(sp_json_object_next(&request->reader, n, &more, &key, request->arena, err));
 		if (!more)
 			break;
-		if (!find_input(signature, key, n, &at)) {
+		if (!find_input(request, signature, key, n, &at)) {
 			SP_TRY(sp_json_skip(&request->reader, err));
 			continue;
 		}

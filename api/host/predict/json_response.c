@@ -178,13 +178,30 @@ static void write_row(sp_buffer *out, const serving_processor_tensor *const *ten
 	}
 }
 
-/* Writes some of the rows of a single output of one element per row; returns how many. */
+/* Writes at least one of the rows of an output of one element per row; returns how many. */
 static int64_t write_scalars(sp_buffer *out, const serving_processor_tensor *tensor, int64_t row)
 {
+	bool listed = tensor->rank == 2; /* [0.5], [0.25] */
 	writer w = writer_of(out, tensor, false);
+	size_t many;
 
-	w.offset = (size_t)row;
-	return write_run(&w, (size_t)(tensor->dims[0] - row), 2);
+	if (listed)
+		sp_buffer_append_char(out, '[');
+	many = sp_json_write_run(out, tensor, (size_t)row, (size_t)(tensor->dims[0] - row),
+				 sp_bytes_of(listed ? "], [" : ", "));
+	if (many == 0) {
+		w.offset = (size_t)row;
+		write_element(&w, listed ? 3 : 2);
+		many = 1;
+	}
+	if (listed)
+		sp_buffer_append_char(out, ']');
+	return (int64_t)many;
+}
+
+static bool has_scalars(const serving_processor_tensor *tensor)
+{
+	return tensor->rank == 1 || (tensor->rank == 2 && tensor->dims[1] == 1);
 }
 
 static void write_rows(sp_buffer *out, const serving_processor_tensor *const *tensors, size_t count)
@@ -195,17 +212,12 @@ static void write_rows(sp_buffer *out, const serving_processor_tensor *const *te
 	write_key(out, "predictions", true, 1);
 	sp_buffer_append_char(out, '[');
 	for (int64_t row = 0; row < rows && !out->failed;) {
-		int64_t many = 0;
-
 		if (row != 0)
 			sp_buffer_append(out, ", ", count > 1 ? 1 : 2);
-		if (count == 1 && tensors[0]->rank == 1)
-			many = write_scalars(out, tensors[0], row);
-		if (many == 0) {
-			write_row(out, tensors, count, row);
-			many = 1;
-		}
-		row += many;
+		if (count == 1 && has_scalars(tensors[0]))
+			row += write_scalars(out, tensors[0], row);
+		else
+			write_row(out, tensors, count, row++);
 	}
 	if (rows != 0)
 		new_line(out, 1);

@@ -45,8 +45,7 @@ void sp_request_queue_destroy(sp_request_queue *queue);
 typedef struct sp_queued {
 	sp_http_request *request;
 	sp_job *job;
-	sp_counter
-		*ended; /* for the worker to count in, even if it does not begin; NULL: nothing */
+	sp_model_counters *counters; /* for the worker to count in; NULL: nothing */
 } sp_queued;
 
 /* `size` is that of the body.  False if the queue is full or closed. */

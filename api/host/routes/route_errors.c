@@ -30,6 +30,22 @@ void sp_route__fail(sp_http_request *request, int status, const sp_error *err)
 	sp_http_request_fail(request, status, err->text);
 }
 
+void sp_route__refuse_method(sp_http_request *request, const char *allowed)
+{
+	static const char text[] = "Method not allowed";
+	const sp_http_header allow = {sp_bytes_of("allow"), sp_bytes_of(allowed)};
+	sp_buffer body;
+
+	sp_buffer_init(&body, 128);
+	sp_buffer_printf(&body, "{\"error\":\"%s\"}", text);
+	sp_http_request_answer(request, &(sp_http_answer){.status = 405,
+							  .body = &body,
+							  .headers = &allow,
+							  .header_count = 1,
+							  .reason = text});
+	sp_buffer_fini(&body);
+}
+
 sp_model_selector sp_route__selector(const sp_model_path *path)
 {
 	return (sp_model_selector){
@@ -119,8 +135,10 @@ void sp_route__enqueue(sp_serving *serving, sp_http_request *request, sp_job *jo
 		sp_http_request_fail(request, 503, "too many requests of this model are waiting");
 		return;
 	}
+	if (sp_jobs_here_try(serving->here, serving, request, job, model))
+		return;
 	if (model != NULL) {
-		item.ended = &model->counters.ended;
+		item.counters = &model->counters;
 		sp_counter_add(&model->counters.begun, 1);
 	}
 	if (sp_request_queue_try_push(serving->queue, &item, sp_http_request_body(request).size))

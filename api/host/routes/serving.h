@@ -10,6 +10,7 @@
 #include "api/host/http/http_server.h"
 #include "api/host/metrics/counters.h"
 #include "api/host/model/models.h"
+#include "api/host/routes/job_here.h"
 #include "api/host/routes/request_queue.h"
 #include "base/budget.h"
 
@@ -27,6 +28,7 @@ typedef struct sp_serving {
 	const char *metrics_path;     /* "": none */
 	const char *thread_pool_name; /* of batching, for metrics */
 	sp_budget memory;             /* of requests and answers */
+	sp_jobs_here *here;           /* predictions that I/O threads compute; NULL: none */
 	sp_request_queue *queue;      /* predictions, for the workers */
 	sp_request_queue *orders;     /* orders about versions */
 	sp_request_queue *scrapes;    /* requests for metrics */
