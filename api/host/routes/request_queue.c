@@ -112,11 +112,11 @@ bool sp_request_queue_try_push(sp_request_queue *queue, const sp_queued *item, s
 
 	pthread_mutex_lock(&queue->lock);
 	pushed = !queue->closed && has_room(queue, class);
-	if (pushed) {
+	if (pushed)
 		append(queue, class, item, size + BASE_COST);
-		pthread_cond_signal(&queue->changed);
-	}
 	pthread_mutex_unlock(&queue->lock);
+	if (pushed) /* after unlocking, for which a woken worker would wait */
+		pthread_cond_signal(&queue->changed);
 	return pushed;
 }
 
@@ -187,6 +187,7 @@ static sp_queued take(sp_request_queue *queue, size_t class)
 bool sp_request_queue_pop(sp_request_queue *queue, sp_queued *out, bool *large)
 {
 	unsigned eligible;
+	bool more = false;
 
 	pthread_mutex_lock(&queue->lock);
 	queue->large_running -= *large;
@@ -200,10 +201,11 @@ bool sp_request_queue_pop(sp_request_queue *queue, sp_queued *out, bool *large)
 		queue->large_running += *large;
 		*out = take(queue, class);
 		/* Another class may have become eligible for a waiting worker. */
-		if (eligible_classes(queue) != 0)
-			pthread_cond_signal(&queue->changed);
+		more = eligible_classes(queue) != 0;
 	}
 	pthread_mutex_unlock(&queue->lock);
+	if (more)
+		pthread_cond_signal(&queue->changed);
 	return eligible != 0;
 }
 
