@@ -3,11 +3,12 @@
     python3 bench/host/compare_batching.py HOST GOLDEN [--cases ev-wdl ...] [--rounds 3] [--seconds 4] [--share 0.8] [--timeout 500]
 
 HOST is serving_host of a build folder in which `make bench` was run, too; GOLDEN a folder with the golden models.  Requests are the smallest
-of each model, as TensorFlow Serving's messages.  Servers, each with as many runs at a time as there are CPUs:
+of each model, as TensorFlow Serving's messages.  Servers, with as many runs at a time as there are CPUs:
 
     single    no batching
     adaptive  --enable_batching
-    timeout   the same with batch_timeout_micros (--timeout)
+    one       the same with one run at a time
+    timeout   --enable_batching with batch_timeout_micros (--timeout)
 
 "most" is the rate with 64 connections that send one request after the other.  Then requests arrive at random times (Poisson), at --share of
 the most that `single` can do, the same for all, and with `own` at that share of what the server itself can do; their time counts from
@@ -27,7 +28,7 @@ if set(sys.argv[1:]) & {"-h", "--help", "help"}:
     sys.exit(print(sys.modules["__main__"].__doc__))
 
 PATH = "/v1/models/default:predict"
-SERVERS = "single", "adaptive", "timeout"
+SERVERS = "single", "adaptive", "one", "timeout"
 
 
 def batch_size(host):
@@ -38,7 +39,7 @@ def batch_size(host):
 
 class Batching(Bench):
     def flags(self, server):
-        parameters = "batch_timeout_micros { value: %d }" % (self.args.timeout if server == "timeout" else 0)
+        parameters = {"timeout": "batch_timeout_micros { value: %d }" % self.args.timeout, "one": "num_batch_threads { value: 1 }"}.get(server, "")
         return [] if server == "single" else ["--enable_batching", "--batching_parameters_file=" + self.file(server, parameters.encode())]
 
     def measure(self, case, server, body, phase, connections, rate):

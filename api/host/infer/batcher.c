@@ -96,11 +96,12 @@ static uint64_t add_text(uint64_t key, const char *text)
 	return key * UINT64_C(0x100000001b3);
 }
 
-/* Of a version's signature, its inputs' types and the requested outputs. */
+/* Of a version's signature and the requested outputs. */
 static uint64_t key_of(const sp_servable *servable, const sp_infer_request *request)
 {
 	uint64_t key = add_text(UINT64_C(0xcbf29ce484222325), servable->model->name);
 
+	key = (key ^ servable->served->number) * UINT64_C(0x9e3779b97f4a7c15);
 	key = (key ^ (uint64_t)servable->version) * UINT64_C(0x9e3779b97f4a7c15);
 	key = add_text(key, request->signature->name);
 	for (size_t i = 0; i < request->output_count; i++)
@@ -291,6 +292,7 @@ static size_t choose_tasks(task **out, task *head, int64_t now)
 static void run_batch(sp_batcher *batcher, task *head, sp_arena *arena)
 {
 	sp_model_counters *counters = &head->servable->model->counters;
+	knowledge known = look_up(batcher, head->key);
 	size_t count = 0, rows = 0;
 	task **tasks;
 
@@ -310,9 +312,11 @@ static void run_batch(sp_batcher *batcher, task *head, sp_arena *arena)
 	sp_counter_add(&counters->batches, 1);
 	sp_counter_add(&counters->batch_requests, count);
 	sp_counter_add(&counters->batch_rows, rows);
-	if (count == 1 && (rows == 0 || padded_rows(head->config, rows) == rows))
-		run_alone(tasks[0]);
-	else if (look_up(batcher, head->key) == JOINABLE)
+	if (known == NOT_JOINABLE || rows == 0 ||
+	    (count == 1 && padded_rows(head->config, rows) == rows))
+		for (size_t i = 0; i < count; i++)
+			run_alone(tasks[i]);
+	else if (known == JOINABLE)
 		join(batcher, tasks, count, arena);
 	else
 		try_joining(batcher, tasks, count, arena);
