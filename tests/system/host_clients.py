@@ -84,7 +84,7 @@ def a_broken_model_is_told_and_hurts_no_other():
     (status,) = json.loads(call("GET", "/v1/models/broken")[1])["model_version_status"]
     assert status["state"] == "END" and status["status"]["error_code"] == "DATA_LOSS", status
     assert "saved_model.pb" in status["status"]["error_message"], status
-    refused(503, "Servable not found for request: Latest(broken)", "POST", "/v1/models/broken:predict", {"instances": [1]})
+    refused(404, "Servable not found for request: Latest(broken)", "POST", "/v1/models/broken:predict", {"instances": [1]})
     assert predicted()["joined"] == "a-b"
 
 

@@ -290,15 +290,13 @@ static bool put_one(sp_version_statuses *out, int64_t version, sp_version_state 
 	return true;
 }
 
-/* A version that waits for another attempt is told as what it is until then: failed. */
 static bool put_units(sp_version_statuses *out, const sp_managed_model *model, sp_arena *arena)
 {
 	size_t kept = model->past_count < SP_PAST_VERSIONS ? model->past_count : SP_PAST_VERSIONS;
 	bool fits = true;
 
 	for (const sp_unit *unit = model->units; unit != NULL; unit = unit->next) {
-		bool waits = unit->state == SP_VERSION_START && unit->attempts != 0;
-		sp_version_state state = waits ? SP_VERSION_END : unit->state;
+		sp_version_state state = sp_unit_state(unit);
 		bool failed = state == SP_VERSION_END;
 
 		if (unit->version >= 0 && (!unit->follows || unit->state != SP_VERSION_AVAILABLE))
