@@ -185,6 +185,9 @@ def the_server_describes_itself():
         assert call("GET", path)[0] == 200, path
     ready = {(each["name"], each["state"]) for each in json.loads(call("POST", "/v2/repository/index")[1])}
     assert {("types", "READY"), ("examples", "READY")} < ready, ready
+    assert call("POST", "/v2/repository/models/types/load", "{}")[0] == 200
+    refused(404, "Servable not found", "POST", "/v2/repository/models/none/load", "{}")
+    refused(501, "HandleReloadConfigRequest", "POST", "/v2/repository/models/types/unload", "{}")
     refused(404, "Servable not found", "GET", "/v2/models/none")
     refused(404, "", "GET", "/v2/none")
     for method, path, allowed in (("GET", INFER, "POST"), ("POST", "/v2/models/types", "GET, HEAD"), ("GET", "/v2/repository/index", "POST")):

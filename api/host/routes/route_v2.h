@@ -16,7 +16,7 @@ sp_model_selector sp_route__v2_selector(const sp_v2_path *path);
 /* "infer": queued for the workers. */
 void sp_route__v2_infer(sp_serving *serving, sp_http_request *request, const sp_v2_path *path);
 
-/* Descriptions of models and of the repository. */
+/* Descriptions of models and of the repository, and orders to it. */
 void sp_route__v2_describe(sp_serving *serving, sp_http_request *request, const sp_v2_path *path);
 
 #endif

@@ -174,6 +174,49 @@ static void answer_all(sp_serving *serving, sp_http_request *request, const sp_v
 	sp_arena_destroy(arena);
 }
 
+/* ---------------------------------------------------------------------- orders */
+
+/* On the thread for orders: the model's processor looks for a newer version now. */
+static void load(sp_serving *serving, sp_worker *worker, sp_http_request *request)
+{
+	serving_processor_error *error = NULL;
+	sp_servable servable = {0};
+	sp_v2_path path;
+	sp_status status;
+	sp_error err;
+
+	(void)worker;
+	sp_v2_path_parse(&path, sp_http_request_head(request)->path);
+	status = sp_models_acquire_processor(serving->models, sp_bytes_of(path.name), &servable,
+					     &err);
+	if (status == SP_OK) {
+		status = (sp_status)serving_processor_give_order(
+			servable.served->processor, SERVING_PROCESSOR_RELOAD, -1, -1,
+			sp_http_request_peer(request), &error);
+		if (status != SP_OK)
+			sp_error_set(&err, status, "%s", serving_processor_error_text(error));
+		serving_processor_error_free(error);
+	}
+	sp_servable_release(&servable);
+	if (status == SP_OK)
+		sp_http_request_answer(request, &(sp_http_answer){.status = 200});
+	else
+		sp_route__fail(request, sp_route__selection_status(status), &err);
+}
+
+static void queue_load(sp_serving *serving, sp_http_request *request)
+{
+	sp_queued item = {.request = request, .job = load};
+
+	if (!serving->flags->orders_by_rpc) {
+		sp_http_request_fail(request, 403, "Only with --admin_routes");
+		return;
+	}
+	sp_http_request_note_peer(request); /* the log says who gave the order */
+	if (!sp_request_queue_try_push(serving->orders, &item, 0))
+		sp_http_request_fail(request, 503, "too many orders are waiting");
+}
+
 void sp_route__v2_describe(sp_serving *serving, sp_http_request *request, const sp_v2_path *path)
 {
 	sp_buffer body;
@@ -186,9 +229,11 @@ void sp_route__v2_describe(sp_serving *serving, sp_http_request *request, const 
 		describe_model(serving, request, path, &body);
 		break;
 	case SP_V2_LOAD:
+		queue_load(serving, request);
+		break;
 	case SP_V2_UNLOAD:
 		sp_http_request_fail(request, 501,
-				     "models come and go by configuration: --model_config_file and "
+				     "a model is unloaded by a configuration without it: "
 				     "HandleReloadConfigRequest");
 		break;
 	default:
