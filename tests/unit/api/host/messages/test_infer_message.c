@@ -289,7 +289,8 @@ static void a_response_has_raw_contents(void **state)
 	static const char expected[] =
 		"\x0a\1m\x12\1\x37\x1a\1i\x2a\x0d\x0a\1s\x12\5BYTES\x1a\1\2\x2a\x0c\x0a\1f\x12\4"
 		"FP32\x1a\1\2\x32\x09\1\0\0\0x\0\0\0\0\x32\x08\0\0\x80\x3f\0\0\0\0";
-	const sp_infer_head head = {{"m", 1}, {"7", 1}, {"i", 1}, {NULL, 0}};
+	const sp_infer_head head = {
+		.model_name = {"m", 1}, .model_version = {"7", 1}, .id = {"i", 1}};
 	sp_buffer out;
 	sp_error err;
 
