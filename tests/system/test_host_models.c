@@ -229,6 +229,24 @@ static void a_broken_model_hurts_no_other(void **state)
 	assert_answer("/v1/models/worse:predict", 200, "[60.0]");
 }
 
+/* A minute goes by before the next attempt. */
+static void a_version_that_waits_for_another_attempt_has_ended(void **state)
+{
+	char folder[4200];
+
+	(void)state;
+	snprintf(folder, sizeof(folder), "%s/bad", host.folder);
+	sp_text_models_write_file(folder, "note", "no version");
+	snprintf(folder, sizeof(folder), "%s/bad/1", host.folder);
+	sp_text_models_write_file(folder, "saved_model.pb", "what is this");
+	write_config("model_config_list { config { name: 'bad' base_path: '@/bad' } }");
+	assert_true(start("--load_retry_interval_micros=60000000"));
+	await_log("it will be tried again");
+	await("/v1/models/bad", "\"version\":\"1\",\"state\":\"END\",\"status\":{\"error_code\":"
+				"\"DATA_LOSS\"");
+	assert_answer("/v1/models/bad:predict", 404, "Latest(bad)");
+}
+
 /* -------------------------------------------------------------- configuration */
 
 static void a_wrong_file_ends_it_at_the_start(void **state)
@@ -487,11 +505,17 @@ int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		CASE(versions_side_by_side),         CASE(versions_come_and_go),
-		CASE(a_broken_model_hurts_no_other), CASE(a_wrong_file_ends_it_at_the_start),
-		CASE(a_signal_reads_the_file_again), CASE(a_label_may_come_first),
-		CASE(a_file_is_looked_at_again),     CASE(a_share_goes_to_the_canary),
-		CASE(a_user_stays_where_he_is),      CASE(memory_goes_back),
+		CASE(versions_side_by_side),
+		CASE(versions_come_and_go),
+		CASE(a_broken_model_hurts_no_other),
+		CASE(a_wrong_file_ends_it_at_the_start),
+		CASE(a_version_that_waits_for_another_attempt_has_ended),
+		CASE(a_signal_reads_the_file_again),
+		CASE(a_label_may_come_first),
+		CASE(a_file_is_looked_at_again),
+		CASE(a_share_goes_to_the_canary),
+		CASE(a_user_stays_where_he_is),
+		CASE(memory_goes_back),
 	};
 
 	return cmocka_run_group_tests_name("host_models", tests, NULL, NULL);

@@ -296,10 +296,11 @@ static bool put_units(sp_version_statuses *out, const sp_managed_model *model, s
 	bool fits = true;
 
 	for (const sp_unit *unit = model->units; unit != NULL; unit = unit->next) {
-		bool failed = unit->state == SP_VERSION_END;
+		sp_version_state state = sp_unit_state(unit);
+		bool failed = state == SP_VERSION_END;
 
 		if (unit->version >= 0 && (!unit->follows || unit->state != SP_VERSION_AVAILABLE))
-			fits &= put_one(out, unit->version, unit->state,
+			fits &= put_one(out, unit->version, state,
 					failed ? sp_tensorflow_code(unit->error.status) : 0,
 					unit->error.text, arena);
 	}

@@ -35,6 +35,13 @@ typedef struct sp_unit {
 	sp_served_model *served; /* while it loads, is available, or unloads */
 } sp_unit;
 
+/* The state that clients see: a version that waits for another attempt has failed, until then. */
+static inline sp_version_state sp_unit_state(const sp_unit *unit)
+{
+	return unit->state == SP_VERSION_START && unit->attempts != 0 ? SP_VERSION_END
+								      : unit->state;
+}
+
 /* A version that is no more. */
 typedef struct sp_past_version {
 	int64_t version;

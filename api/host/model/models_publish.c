@@ -24,7 +24,7 @@ static bool fill_served(sp_table_entry *entry, const sp_managed_model *model, sp
 	for (const sp_unit *unit = model->units; unit != NULL; unit = unit->next) {
 		size_t at = entry->served_count;
 
-		entry->loading |= unit->wanted && (unit->state == SP_VERSION_START ||
+		entry->loading |= unit->wanted && (sp_unit_state(unit) == SP_VERSION_START ||
 						   unit->state == SP_VERSION_LOADING);
 		if (unit->state != SP_VERSION_AVAILABLE)
 			continue;
