@@ -351,7 +351,7 @@ typedef void serving_processor_done(void *context, serving_processor_code code,
  *          `cancelled`, must stay until done() is called; `options` need not
  *
  * On success done() will be called, perhaps before this returns; after a failure it is not.
- * SERVING_PROCESSOR_BUSY at once when `max_waiting` requests wait already.
+ * SERVING_PROCESSOR_BUSY at once when `max_waiting` requests, at least one, wait already.
  * The deadline, and the model's request_timeout_ms, count from now.
  *
  * serving_processor_destroy() waits for the requests that run, and ends those that wait:

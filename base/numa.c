@@ -9,14 +9,13 @@
 
 #include "base/cpu_list.h"
 
-static bool read_node(cpu_set_t *out, const char *folder, int number)
+/* Reads a file that has one list of numbers. */
+static bool read_list(cpu_set_t *out, const char *path)
 {
-	char path[4096], line[4096];
 	bool found = false;
-	FILE *file;
+	char line[4096];
+	FILE *file = fopen(path, "re");
 
-	snprintf(path, sizeof(path), "%s/node%d/cpulist", folder, number);
-	file = fopen(path, "re");
 	if (file == NULL)
 		return false;
 	if (fgets(line, sizeof(line), file) != NULL)
@@ -27,14 +26,21 @@ static bool read_node(cpu_set_t *out, const char *folder, int number)
 
 void sp_numa_read(sp_numa *out, const char *folder)
 {
-	cpu_set_t allowed;
+	cpu_set_t allowed, online;
+	char path[4096];
 
+	if (folder == NULL)
+		folder = "/sys/devices/system/node";
 	out->count = 0;
 	sp_cpu_list_allowed(&allowed);
+	snprintf(path, sizeof(path), "%s/online", folder);
+	if (!read_list(&online, path))
+		return;
 	for (int number = 0; number < SP_NUMA_MAX_NODES; number++) {
 		cpu_set_t *cpus = &out->cpus[out->count];
 
-		if (!read_node(cpus, folder != NULL ? folder : "/sys/devices/system/node", number))
+		snprintf(path, sizeof(path), "%s/node%d/cpulist", folder, number);
+		if (!CPU_ISSET(number, &online) || !read_list(cpus, path))
 			continue;
 		CPU_AND(cpus, cpus, &allowed);
 		if (CPU_COUNT(cpus) == 0)

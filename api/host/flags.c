@@ -325,12 +325,17 @@ static sp_status read_flag(sp_flags *out, int argc, char **argv, int *i, sp_erro
 	return SP_OK;
 }
 
-/* Exactly one flag says what to serve. */
-static sp_status check_source(const sp_flags *flags_read, sp_error *err)
+/*
+ * Exactly one flag says what to serve.  But TensorFlow Serving's file replaces a folder: the
+ * command of its container image always has one.
+ */
+static sp_status check_source(sp_flags *flags_read, sp_error *err)
 {
 	const char *given[3];
 	size_t count = 0;
 
+	if (flags_read->tfs && flags_read->model_config_file != NULL)
+		flags_read->model_base_path = NULL;
 	if (flags_read->model_base_path != NULL)
 		given[count++] = "--model_base_path";
 	if (flags_read->processor_config != NULL)
@@ -354,7 +359,7 @@ static sp_status check_ports(const sp_flags *flags_read, sp_error *err)
 	return SP_OK;
 }
 
-static sp_status check(const sp_flags *flags_read, sp_error *err)
+static sp_status check(sp_flags *flags_read, sp_error *err)
 {
 	if (flags_read->version || flags_read->help)
 		return SP_OK;

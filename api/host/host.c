@@ -234,9 +234,20 @@ static size_t count_threads(sp_host *host)
 	return (size_t)runners;
 }
 
+static void pause_worker(void *queue)
+{
+	sp_request_queue_pause(queue);
+}
+
+static void resume_worker(void *queue)
+{
+	sp_request_queue_resume(queue);
+}
+
 static sp_status start_batching(sp_host *host, size_t runners, sp_error *err)
 {
 	const sp_flags *flags = host->serving.flags;
+	const sp_batcher_hooks hooks = {pause_worker, resume_worker, host->serving.queue};
 
 	if (!flags->enable_batching) {
 		if (flags->batching_parameters_file != NULL)
@@ -247,9 +258,25 @@ static sp_status start_batching(sp_host *host, size_t runners, sp_error *err)
 	if (host->batching.pad_variable_length_inputs)
 		sp_log(SP_LOG_INFO, "pad_variable_length_inputs has no effect: requests of other "
 				    "lengths are batched apart");
-	SP_TRY(sp_batcher_create(&host->batcher, runners, &host->serving.memory, err));
+	SP_TRY(sp_batcher_create(&host->batcher, runners, &host->serving.memory, &hooks, err));
 	sp_models_set_batcher(host->serving.models, host->batcher, &host->batching);
 	return SP_OK;
+}
+
+/*
+ * With batching, one thread more than run a model is at work, to read the next requests; the others
+ * are for requests that wait.
+ */
+static sp_request_queue *create_queue(const sp_host *host, size_t runners)
+{
+	size_t threads = host->serving.worker_count;
+	size_t working = runners < threads ? runners + 1 : threads;
+	sp_request_queue *queue = sp_request_queue_create((size_t)host->serving.flags->max_queue,
+							  working);
+
+	if (queue != NULL)
+		sp_request_queue_set_spare(queue, threads - working);
+	return queue;
 }
 
 static sp_status start(sp_host *host, sp_error *err)
@@ -263,20 +290,19 @@ static sp_status start(sp_host *host, sp_error *err)
 	SP_TRY(sp_models_create(&host->serving.models, host->serving.flags,
 				sessions != 0 ? sessions : (int64_t)runners, err));
 	set_memory(host);
-	SP_TRY(start_batching(host, runners, err));
 	SP_TRY(sp_shadow_create(&host->shadow, host->serving.models, err));
 	sp_models_set_shadow(host->serving.models, sp_shadow_get_sink(host->shadow));
 	if (!host->serving.flags->enable_batching) /* which waits for other requests */
 		SP_TRY(sp_jobs_here_create(&host->serving.here,
 					   io_thread_count(host->serving.flags),
 					   &host->serving.memory, err));
-	host->serving.queue = sp_request_queue_create((size_t)host->serving.flags->max_queue,
-						      host->serving.worker_count);
+	host->serving.queue = create_queue(host, runners);
 	host->serving.orders = sp_request_queue_create(MAX_ORDERS, 1);
 	host->serving.scrapes = sp_request_queue_create(MAX_SCRAPES, 1);
 	if (host->serving.queue == NULL || host->serving.orders == NULL ||
 	    host->serving.scrapes == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the queues");
+	SP_TRY(start_batching(host, runners, err));
 	SP_TRY(sp_workers_create(&host->workers, &host->serving, err));
 	return start_server(host, err);
 }

@@ -21,7 +21,8 @@
 using simdjson::dom::element;
 using simdjson::dom::element_type;
 
-namespace {
+namespace
+{
 
 struct column {
 	std::vector<float> floats;
@@ -70,7 +71,8 @@ void take_all(element root)
 			take(columns["x"], row);
 }
 
-double best_seconds(simdjson::dom::parser &parser, const simdjson::padded_string &text, bool tensors)
+double best_seconds(simdjson::dom::parser &parser, const simdjson::padded_string &text,
+		    bool tensors)
 {
 	using clock = std::chrono::steady_clock;
 	double best = 1e9;

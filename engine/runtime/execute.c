@@ -313,22 +313,19 @@ static sp_status run_step(sp_execution *ex, const sp_step *step)
 	return SP_OK;
 }
 
-static sp_status run_traced(sp_execution *ex, const sp_step *step)
+/* Records the start of a step; NULL: it is not traced. */
+static sp_step_time *start_step(sp_run_trace *trace, const sp_step *step)
 {
-	sp_run_trace *trace = ex->trace;
 	sp_step_time *time;
-	sp_status status;
 
 	if (trace->count == trace->capacity) {
 		trace->left_out++;
-		return run_step(ex, step);
+		return NULL;
 	}
 	time = &trace->steps[trace->count++];
 	*time = (sp_step_time){
 		.node = step->node->name, .op = step->node->op_name, .start_ns = sp_clock_now_ns()};
-	status = run_step(ex, step);
-	time->end_ns = sp_clock_now_ns();
-	return status;
+	return time;
 }
 
 /* Names the innermost node, not the loops and conditions around it. */
@@ -348,11 +345,16 @@ static sp_status run_region(sp_execution *ex, uint32_t region)
 	const sp_step *end = step + plan->regions[region].step_count;
 
 	for (; step < end; step++) {
+		sp_step_time *time = NULL;
 		sp_status status;
 
 		if ((step->wanted_by & ex->wanted) == 0)
 			continue;
-		status = ex->trace == NULL ? run_step(ex, step) : run_traced(ex, step);
+		if (ex->trace != NULL)
+			time = start_step(ex->trace, step);
+		status = run_step(ex, step);
+		if (time != NULL)
+			time->end_ns = sp_clock_now_ns();
 		if (status == SP_OK)
 			status = check_time_sometimes(ex);
 		if (status != SP_OK)

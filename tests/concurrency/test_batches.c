@@ -79,7 +79,7 @@ static void ask_by_all(int64_t timeout_us)
 	sp_batcher *batcher;
 
 	sp_row_run_us = 100;
-	assert_int_equal(sp_batcher_create(&batcher, RUNNERS, NULL, NULL), SP_OK);
+	assert_int_equal(sp_batcher_create(&batcher, RUNNERS, NULL, NULL, NULL), SP_OK);
 	for (size_t i = 0; i < VERSIONS; i++) {
 		sp_row_version_init(&versions[i], batcher, (int64_t)i + 1);
 		versions[i].served.batching.max_batch_size = 8;

@@ -49,7 +49,7 @@ static unsigned sum(const serving_processor_tensor *tensor)
 static void write_back(const sp_message_inputs *inputs)
 {
 	const sp_model_spec spec = {.name = {"m", 1}, .has_version = true};
-	const sp_infer_head head = {{"m", 1}, {"1", 1}, {NULL, 0}};
+	const sp_infer_head head = {.model_name = {"m", 1}, .model_version = {"1", 1}};
 	size_t count = inputs->signature->input_count;
 	unsigned total = 0;
 	sp_buffer out;

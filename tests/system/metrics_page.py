@@ -36,10 +36,11 @@ for family in families:
             complain(f"{key} is no number")
         samples[key] = sample.value
     if family.type == "histogram":
-        buckets = [s.value for s in family.samples if s.name == family.name + "_bucket"]
-        count = [s.value for s in family.samples if s.name == family.name + "_count"]
-        if buckets != sorted(buckets) or buckets[-1:] != count:
-            complain(f"{family.name} does not add up")
+        for count in (s for s in family.samples if s.name == family.name + "_count"):
+            same = [s for s in family.samples if s.name == family.name + "_bucket" and count.labels.items() <= s.labels.items()]
+            buckets = [s.value for s in same]
+            if buckets != sorted(buckets) or buckets[-1:] != [count.value]:
+                complain(f"{family.name} does not add up")
 with open(sys.argv[2], encoding="utf-8") as file:
     for line in file:
         name, labels, number = json.loads(line)

@@ -294,6 +294,28 @@ static void eas_and_v2_share_the_port(void **state)
 	      {"PUT", "/api/predict/half", "x", 405, ""}, {"GET", "/api/predict/", NULL, 404, ""});
 }
 
+static void a_wrong_method_is_told_the_right_ones(void **state)
+{
+	static const struct {
+		const char *method, *path, *allowed;
+	} cases[] = {
+		{"POST", "/healthz/live", "Allow: GET, HEAD\r\n"},
+		{"PUT", "/v2", "Allow: GET, HEAD\r\n"},
+		{"GET", "/v2/models/half/infer", "Allow: POST\r\n"},
+		{"DELETE", "/api/predict/half", "Allow: GET, HEAD, POST\r\n"},
+		{"POST", "/monitoring/prometheus/metrics", "Allow: GET, HEAD\r\n"},
+	};
+	sp_http_reply reply;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		sp_http_call(shared.port, cases[i].method, cases[i].path, "", &reply);
+		if (reply.status != 405 || strcasestr(reply.head, cases[i].allowed) == NULL)
+			fail_msg("%s %s gives %s", cases[i].method, cases[i].path, reply.head);
+		assert_string_equal(reply.body, "{\"error\":\"Method not allowed\"}");
+	}
+}
+
 static void errors_of_the_processor_have_their_status(void **state)
 {
 	static const struct {
@@ -373,6 +395,7 @@ int main(void)
 		cmocka_unit_test(an_answer_has_these_headers_and_no_others),
 		cmocka_unit_test(encodings_and_origins_are_looked_at),
 		cmocka_unit_test(eas_and_v2_share_the_port),
+		cmocka_unit_test(a_wrong_method_is_told_the_right_ones),
 	};
 	const struct CMUnitTest on_many[] = {
 		cmocka_unit_test(errors_of_the_processor_have_their_status),

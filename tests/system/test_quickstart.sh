@@ -51,7 +51,7 @@ until says 'until you press' || [ $((tries += 1)) -gt 600 ]; do
 done
 line=$(sed -n 's/^again: *//p' "$work/out")
 check 'with --stay it prints the curl line' [ -n "$line" ]
-check 'which gets the same answer' [ "$(eval "$line -sS")" = "$(sed -n 's/^answer: *//p' "$work/out")" ]
+check 'which gets the same answer' [ "$(eval "$line -sS" | tr -d '\n ')" = "$(sed -n 's/^answer: *//p' "$work/out")" ]
 kill "$running"
 wait "$running"
 running=

@@ -40,17 +40,17 @@ static bool md5_hex(char out[2 * MD5_SIZE + 1], sp_bytes body)
 	return true;
 }
 
-/* The base64 of HMAC-SHA1(token, "POST\n<md5>\n<type>\n<date>\n<path>"). */
-static bool sign(char out[BASE64_SHA1 + 1], const sp_eas_request *request, const char *md5,
-		 sp_bytes token)
+/* The base64 of HMAC-SHA1(token, "<method>\n<md5>\n<type>\n<date>\n<path>"). */
+static bool sign(char out[BASE64_SHA1 + 1], const sp_eas_request *request, sp_bytes method,
+		 const char *md5, sp_bytes token)
 {
 	unsigned char digest[EVP_MAX_MD_SIZE];
 	char text[MAX_SIGNED];
 	unsigned size = 0;
-	int length = snprintf(text, sizeof(text), "POST\n%s\n%.*s\n%.*s\n%.*s", md5,
-			      (int)request->content_type.size, request->content_type.data,
-			      (int)request->date.size, request->date.data, (int)request->path.size,
-			      request->path.data);
+	int length = snprintf(text, sizeof(text), "%.*s\n%s\n%.*s\n%.*s\n%.*s", (int)method.size,
+			      method.data, md5, (int)request->content_type.size,
+			      request->content_type.data, (int)request->date.size,
+			      request->date.data, (int)request->path.size, request->path.data);
 
 	if (length < 0 || (size_t)length >= sizeof(text))
 		return false;
@@ -61,13 +61,20 @@ static bool sign(char out[BASE64_SHA1 + 1], const sp_eas_request *request, const
 	return EVP_EncodeBlock((unsigned char *)out, digest, SHA1_SIZE) == BASE64_SHA1;
 }
 
+/* The SDK signs as for a POST, whatever it sends. */
 static bool signature_is_right(const sp_eas_request *request, sp_bytes signature, sp_bytes token)
 {
+	const sp_bytes methods[] = {sp_bytes_of("POST"), request->method};
 	char md5[2 * MD5_SIZE + 1], right[BASE64_SHA1 + 1];
+	bool found = false;
 
-	return md5_hex(md5, request->body) &&
-	       equal(request->content_md5, (sp_bytes){md5, 2 * MD5_SIZE}) &&
-	       sign(right, request, md5, token) && equal(signature, (sp_bytes){right, BASE64_SHA1});
+	if (!md5_hex(md5, request->body) ||
+	    !equal(request->content_md5, (sp_bytes){md5, 2 * MD5_SIZE}))
+		return false;
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+		found |= sign(right, request, methods[i], md5, token) &&
+			 equal(signature, (sp_bytes){right, BASE64_SHA1});
+	return found;
 }
 
 static bool has_token(const sp_eas_request *request, sp_bytes token)

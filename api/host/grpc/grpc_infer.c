@@ -7,11 +7,14 @@ static sp_status infer(sp_grpc_call *call, const sp_servable *servable, const sp
 		       sp_error *err)
 {
 	const serving_processor_signature *signature = sp_grpc__signature(
-		servable, (sp_bytes){NULL, 0}, call->memory.arena);
+		servable, head->signature_name, call->memory.arena);
 	const sp_message_run run = {servable, signature, sp_grpc__limits(call), &call->memory};
 
 	if (signature == NULL)
-		return sp_error_set(err, SP_NOT_FOUND, "the model has no default signature");
+		return sp_error_set(
+			err, SP_INVALID, "the model has no signature '%.*s'",
+			(int)(head->signature_name.size < 200 ? head->signature_name.size : 200),
+			head->signature_name.data);
 	return sp_message_answer_infer(&call->out, &run, call->message, head, err);
 }
 

@@ -42,6 +42,12 @@ enum { HEAD_EXCESS = 4 };
 /* How often tick() is called, and how long a stream lasts unless the options say it. */
 enum { TICK_MS = 1000, STREAM_MS = 3600 * 1000 };
 
+/*
+ * How long a client may go on with a request that has its answer, before the stream is reset: curl
+ * loses an answer whose reset it reads at the same time.
+ */
+enum { LINGER_MS = 200 };
+
 /* Writes per connection before the loop serves others. */
 enum { WRITES = 4 };
 
@@ -60,6 +66,7 @@ struct sp_http_stream {
 	int32_t id;
 	enum stream_state state;
 	bool open;                /* the client has not ended its side */
+	bool complete;            /* the last frame of the answer has been sent */
 	int refusal;              /* status with which the head will be refused; 0: none */
 	size_t head_bytes;        /* of the head or trailers, as HTTP/2 counts them */
 	size_t sent;              /* of the body of the answer */
@@ -766,10 +773,11 @@ static int on_sent(nghttp2_session *h2, const nghttp2_frame *frame, void *contex
 	s->idle_frames += IDLE_FRAMES_PER_ANSWER;
 	if (s->idle_frames > IDLE_FRAMES)
 		s->idle_frames = IDLE_FRAMES;
-	/* The client need not send the rest of a request that has its answer. */
 	st = nghttp2_session_get_stream_user_data(h2, frame->hd.stream_id);
-	if (st != NULL && st->open && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0)
-		reset(st, NGHTTP2_NO_ERROR);
+	if (st != NULL && st->open && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
+		st->complete = true;
+		set_stream_deadline(st, sp_http__in_ms(LINGER_MS));
+	}
 	return 0;
 }
 
@@ -989,8 +997,8 @@ static void end_late_stream(stream *st)
 		answer_late(st);
 	} else if (st->state == STREAMING) {
 		fail_stream(st, 504, late_text);
-	} else { /* the client takes no bytes */
-		reset(st, NGHTTP2_CANCEL);
+	} else { /* the client takes no bytes, or need not send the rest of its request */
+		reset(st, st->complete ? NGHTTP2_NO_ERROR : NGHTTP2_CANCEL);
 		st->deadline_ns = INT64_MAX;
 	}
 }

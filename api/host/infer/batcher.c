@@ -1,7 +1,10 @@
 #include "api/host/infer/batcher.h"
 
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "api/host/infer/batch_join.h"
 #include "api/host/infer/tensors.h"
@@ -22,6 +25,9 @@ enum { FIRST_ARENA = 64 << 10, KNOWN_SIGNATURES = 1024 };
 /* A client that cancels does not wake its request. */
 #define CANCEL_CHECK_NS INT64_C(20000000)
 
+/* Should a head be gone, another request of its batch looks so long after the timeout. */
+#define HEIR_DELAY_NS INT64_C(1000000)
+
 /* Joined answers may differ by so much from those of a request alone, by the order of sums. */
 #define TOLERANCE 1e-5
 
@@ -32,7 +38,10 @@ typedef struct runner {
 	sp_arena *arena;     /* for a run */
 } runner;
 
-/* TAKEN: another task leads its batch. */
+/*
+ * TAKEN: another task leads its batch.  A thread sleeps on its task's state (futex(2)), which tells
+ * it alone what has happened, without a lock.  A task may be gone as soon as it is DONE.
+ */
 typedef enum task_state { WAITS, TAKEN, LEADS, DONE } task_state;
 
 typedef struct task {
@@ -47,19 +56,19 @@ typedef struct task {
 	sp_error *err;
 	sp_status status;
 
-	/* Protected by the lock, until the task is taken for a run. */
-	pthread_cond_t woken;
-	task_state state;
+	/* Protected by the lock, until the task is taken for a run; the state, until it waits no
+	 * more. */
+	atomic_uint state;
 	runner *runner;    /* when it leads */
 	struct task *next; /* of the batch */
+	int64_t ready_ns;  /* when its batch may run; 0: at once */
 
 	/* Of a head. */
 	bool is_head;
 	struct task *next_head;
 	struct task *last;
 	size_t batch_rows;
-	int64_t ready_ns; /* when it may run; 0: at once */
-	bool is_full;     /* nothing more is added, and it may run at once */
+	bool is_full; /* nothing more is added, and it may run at once */
 } task;
 
 /* What is known of a signature, in the low bits of its key. */
@@ -67,6 +76,7 @@ typedef enum knowledge { UNKNOWN, JOINABLE, NOT_JOINABLE, KNOWLEDGE_MASK } knowl
 
 struct sp_batcher {
 	sp_budget *budget;
+	sp_batcher_hooks hooks;
 	atomic_uint_least64_t known[KNOWN_SIGNATURES]; /* by key; a later one replaces it */
 
 	pthread_mutex_t lock; /* protects what follows */
@@ -86,11 +96,12 @@ static uint64_t add_text(uint64_t key, const char *text)
 	return key * UINT64_C(0x100000001b3);
 }
 
-/* Of a version's signature, its inputs' types and the requested outputs. */
+/* Of a version's signature and the requested outputs. */
 static uint64_t key_of(const sp_servable *servable, const sp_infer_request *request)
 {
 	uint64_t key = add_text(UINT64_C(0xcbf29ce484222325), servable->model->name);
 
+	key = (key ^ servable->served->number) * UINT64_C(0x9e3779b97f4a7c15);
 	key = (key ^ (uint64_t)servable->version) * UINT64_C(0x9e3779b97f4a7c15);
 	key = add_text(key, request->signature->name);
 	for (size_t i = 0; i < request->output_count; i++)
@@ -281,6 +292,7 @@ static size_t choose_tasks(task **out, task *head, int64_t now)
 static void run_batch(sp_batcher *batcher, task *head, sp_arena *arena)
 {
 	sp_model_counters *counters = &head->servable->model->counters;
+	knowledge known = look_up(batcher, head->key);
 	size_t count = 0, rows = 0;
 	task **tasks;
 
@@ -300,9 +312,11 @@ static void run_batch(sp_batcher *batcher, task *head, sp_arena *arena)
 	sp_counter_add(&counters->batches, 1);
 	sp_counter_add(&counters->batch_requests, count);
 	sp_counter_add(&counters->batch_rows, rows);
-	if (count == 1 && (rows == 0 || padded_rows(head->config, rows) == rows))
-		run_alone(tasks[0]);
-	else if (look_up(batcher, head->key) == JOINABLE)
+	if (known == NOT_JOINABLE || rows == 0 ||
+	    (count == 1 && padded_rows(head->config, rows) == rows))
+		for (size_t i = 0; i < count; i++)
+			run_alone(tasks[i]);
+	else if (known == JOINABLE)
 		join(batcher, tasks, count, arena);
 	else
 		try_joining(batcher, tasks, count, arena);
@@ -319,8 +333,17 @@ static void unlink_head(sp_batcher *batcher, const task *head, task *instead)
 	*at = instead != NULL ? instead : head->next_head;
 }
 
-/* Gives the oldest batches that may run to idle runners. */
-static void dispatch(sp_batcher *batcher, int64_t now)
+static void tell(task *t, task_state state)
+{
+	atomic_uint *at = &t->state;
+
+	atomic_store(at, state);
+	/* The address is all that is used of it. */
+	syscall(SYS_futex, at, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* Gives the oldest batches that may run to idle runners.  `self` is the caller's task, or NULL. */
+static void dispatch(sp_batcher *batcher, task *self, int64_t now)
 {
 	task **at = &batcher->first, *head;
 
@@ -331,11 +354,13 @@ static void dispatch(sp_batcher *batcher, int64_t now)
 		}
 		*at = head->next_head;
 		for (task *t = head->next; t != NULL; t = t->next)
-			t->state = TAKEN;
+			atomic_store(&t->state, TAKEN);
 		head->runner = batcher->idle;
 		batcher->idle = head->runner->next;
-		head->state = LEADS;
-		pthread_cond_signal(&head->woken);
+		if (head == self)
+			atomic_store(&head->state, LEADS);
+		else
+			tell(head, LEADS);
 	}
 }
 
@@ -384,6 +409,7 @@ static sp_status enqueue(sp_batcher *batcher, task *t)
 		head->last->next = t;
 		head->last = t;
 		head->batch_rows += t->rows;
+		t->ready_ns = head->ready_ns;
 	} else if (waiting >= (size_t)t->config->max_enqueued_batches) {
 		return sp_error_set(t->err, SP_BUSY,
 				    "The batch scheduling queue to which this task was submitted "
@@ -420,10 +446,8 @@ static void leave(sp_batcher *batcher, task *t)
 		heir->next_head = t->next_head;
 		heir->last = t->last;
 		heir->batch_rows = t->batch_rows - t->rows;
-		heir->ready_ns = t->ready_ns;
 		heir->is_full = t->is_full;
 		unlink_head(batcher, t, heir);
-		pthread_cond_signal(&heir->woken);
 	} else {
 		while (before->next != t)
 			before = before->next;
@@ -434,89 +458,105 @@ static void leave(sp_batcher *batcher, task *t)
 	}
 }
 
-static void wait_until(sp_batcher *batcher, task *t, int64_t until_ns)
-{
-	const struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
-
-	if (until_ns == INT64_MAX)
-		pthread_cond_wait(&t->woken, &batcher->lock);
-	else
-		pthread_cond_timedwait(&t->woken, &batcher->lock, &until);
-}
-
 /* When a waiting task has something to do. */
 static int64_t next_look(const task *t, int64_t now)
 {
+	int64_t ready = t->ready_ns + (t->is_head ? 0 : HEIR_DELAY_NS);
 	int64_t next = t->limits->deadline_ns != 0 ? t->limits->deadline_ns : INT64_MAX;
 
 	if (t->limits->cancelled != NULL && now + CANCEL_CHECK_NS < next)
 		next = now + CANCEL_CHECK_NS;
 	/* Later than that the next runner takes it. */
-	if (t->is_head && t->ready_ns > now && t->ready_ns < next)
-		next = t->ready_ns;
+	if (ready > now && ready < next)
+		next = ready;
 	return next;
-}
-
-/* Waits until the task is done or leads.  When its time is over before it is taken, it leaves. */
-static sp_status wait(sp_batcher *batcher, task *t)
-{
-	int64_t now = t->since_ns;
-
-	SP_TRY(enqueue(batcher, t));
-	dispatch(batcher, now);
-	while (t->state == WAITS || t->state == TAKEN) {
-		sp_status status;
-
-		wait_until(batcher, t, t->state == WAITS ? next_look(t, now) : INT64_MAX);
-		if (t->state != WAITS)
-			continue;
-		now = sp_clock_now_ns();
-		status = sp_infer_check(t->limits, now, t->err);
-		if (status != SP_OK) {
-			leave(batcher, t);
-			return status;
-		}
-		dispatch(batcher, now);
-	}
-	return SP_OK;
 }
 
 /* ------------------------------------------------------------------ one request */
 
+/* Sleeps while the state is this one, at most until then. */
+static void sleep_in(task *t, task_state state, int64_t until_ns)
+{
+	const struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
+
+	syscall(SYS_futex, &t->state, FUTEX_WAIT_BITSET_PRIVATE, state,
+		until_ns != INT64_MAX ? &until : NULL, NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+/* After some time of waiting.  An error: its time is over, and it has left. */
+static sp_status look_again(sp_batcher *batcher, task *t, int64_t *next_ns)
+{
+	int64_t now = sp_clock_now_ns();
+	sp_status status = SP_OK;
+
+	pthread_mutex_lock(&batcher->lock);
+	if (atomic_load(&t->state) == WAITS) {
+		status = sp_infer_check(t->limits, now, t->err);
+		if (status != SP_OK)
+			leave(batcher, t);
+		else
+			dispatch(batcher, t, now);
+		*next_ns = next_look(t, now);
+	}
+	pthread_mutex_unlock(&batcher->lock);
+	return status;
+}
+
+/* Sleeps until the task is done or leads, or has left. */
+static sp_status wait(sp_batcher *batcher, task *t, int64_t next_ns)
+{
+	sp_status status = SP_OK;
+	unsigned state;
+
+	if (batcher->hooks.pause != NULL)
+		batcher->hooks.pause(batcher->hooks.context);
+	while (status == SP_OK && (state = atomic_load(&t->state)) != LEADS && state != DONE) {
+		sleep_in(t, (task_state)state, state == WAITS ? next_ns : INT64_MAX);
+		if (atomic_load(&t->state) == WAITS)
+			status = look_again(batcher, t, &next_ns);
+	}
+	if (batcher->hooks.resume != NULL)
+		batcher->hooks.resume(batcher->hooks.context);
+	return status;
+}
+
 static void lead(sp_batcher *batcher, task *head)
 {
+	runner *r = head->runner;
 	task *next;
 
-	run_batch(batcher, head, head->runner->arena);
-	sp_arena_reset(head->runner->arena);
+	run_batch(batcher, head, r->arena);
+	sp_arena_reset(r->arena);
 	pthread_mutex_lock(&batcher->lock);
-	for (task *t = head; t != NULL; t = next) {
-		next = t->next;
-		t->state = DONE;
-		pthread_cond_signal(&t->woken); /* it goes when the lock is free */
-	}
-	head->runner->next = batcher->idle;
-	batcher->idle = head->runner;
-	dispatch(batcher, sp_clock_now_ns());
+	r->next = batcher->idle;
+	batcher->idle = r;
+	dispatch(batcher, NULL, sp_clock_now_ns());
 	pthread_mutex_unlock(&batcher->lock);
+	for (task *t = head->next; t != NULL; t = next) {
+		next = t->next;
+		tell(t, DONE);
+	}
 }
 
 static sp_status submit(sp_batcher *batcher, task *t)
 {
+	int64_t next_ns = 0;
 	sp_status status;
 
 	t->since_ns = sp_clock_now_ns();
-	sp_condition_init(&t->woken);
 	pthread_mutex_lock(&batcher->lock);
-	status = wait(batcher, t);
-	pthread_mutex_unlock(&batcher->lock);
+	status = enqueue(batcher, t);
 	if (status == SP_OK) {
-		if (t->state == LEADS)
-			lead(batcher, t);
-		status = t->status;
+		dispatch(batcher, t, t->since_ns);
+		next_ns = next_look(t, t->since_ns);
 	}
-	pthread_cond_destroy(&t->woken);
-	return status;
+	pthread_mutex_unlock(&batcher->lock);
+	SP_TRY(status);
+	if (atomic_load(&t->state) != LEADS)
+		SP_TRY(wait(batcher, t, next_ns));
+	if (atomic_load(&t->state) == LEADS)
+		lead(batcher, t);
+	return t->status;
 }
 
 /* Runs the pieces of a large request one after the other.  *fits as of run_joined(). */
@@ -639,13 +679,16 @@ size_t sp_batcher_waiting(sp_batcher *batcher)
 
 /* ----------------------------------------------------------------------- its life */
 
-sp_status sp_batcher_create(sp_batcher **out, size_t runners, sp_budget *budget, sp_error *err)
+sp_status sp_batcher_create(sp_batcher **out, size_t runners, sp_budget *budget,
+			    const sp_batcher_hooks *hooks, sp_error *err)
 {
 	sp_batcher *batcher = sp_alloc_zero(1, sizeof(*batcher) + runners * sizeof(runner));
 
 	if (batcher == NULL)
 		return sp_no_memory(err, "the batches");
 	batcher->budget = budget;
+	if (hooks != NULL)
+		batcher->hooks = *hooks;
 	pthread_mutex_init(&batcher->lock, NULL);
 	for (; batcher->runner_count < runners; batcher->runner_count++) {
 		runner *r = &batcher->runners[batcher->runner_count];

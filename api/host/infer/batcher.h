@@ -27,9 +27,15 @@
  */
 typedef struct sp_batcher sp_batcher;
 
-/* The memory of joined inputs counts against the budget. */
+/* What a thread calls before it waits, and after it has; each may be NULL. */
+typedef struct sp_batcher_hooks {
+	void (*pause)(void *context), (*resume)(void *context);
+	void *context;
+} sp_batcher_hooks;
+
+/* The memory of joined inputs counts against the budget.  hooks  NULL: none. */
 SP_MUST_CHECK sp_status sp_batcher_create(sp_batcher **out, size_t runners, sp_budget *budget,
-					  sp_error *err);
+					  const sp_batcher_hooks *hooks, sp_error *err);
 
 /* No request may be in it.  NULL is fine. */
 void sp_batcher_destroy(sp_batcher *batcher);

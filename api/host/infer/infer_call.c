@@ -3,6 +3,17 @@
 #include "api/host/infer/batch_join.h"
 #include "base/clock.h"
 
+void sp_infer_limits_shorten(sp_infer_limits *limits, int64_t timeout_us)
+{
+	int64_t deadline_ns;
+
+	if (timeout_us <= 0 || timeout_us > INT64_MAX / 2000)
+		return;
+	deadline_ns = sp_clock_now_ns() + timeout_us * 1000;
+	if (limits->deadline_ns == 0 || deadline_ns < limits->deadline_ns)
+		limits->deadline_ns = deadline_ns;
+}
+
 sp_status sp_infer_check(const sp_infer_limits *limits, int64_t now_ns, sp_error *err)
 {
 	if (limits->cancelled != NULL && atomic_load(limits->cancelled))

@@ -14,6 +14,9 @@ typedef struct sp_infer_limits {
 	const atomic_bool *cancelled; /* NULL: nobody cancels */
 } sp_infer_limits;
 
+/* Ends the run at the latest so many microseconds from now; 0: no change. */
+void sp_infer_limits_shorten(sp_infer_limits *limits, int64_t timeout_us);
+
 /* Named tensors for a signature. */
 typedef struct sp_infer_request {
 	const serving_processor_signature *signature;

@@ -18,6 +18,48 @@ static sp_status read_text(sp_bytes *out, sp_bytes text, sp_error *err)
 	return sp_utf8_valid(text) ? SP_OK : malformed(err);
 }
 
+/* The value of a parameter that counts. */
+static sp_status read_parameter(sp_infer_head *out, sp_bytes key, sp_bytes value, sp_error *err)
+{
+	bool timeout = sp_bytes_equal_text(key, "timeout");
+	sp_wire wire = sp_wire_of(value);
+	sp_wire_result result;
+	sp_wire_field field;
+
+	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
+		if (!timeout && field.number == SP_PARAMETER_STRING && field.type == SP_WIRE_BYTES)
+			SP_TRY(read_text(&out->signature_name, field.bytes, err));
+		else if (timeout && field.type == SP_WIRE_VARINT &&
+			 (field.number == SP_PARAMETER_INT64 ||
+			  field.number == SP_PARAMETER_UINT64))
+			out->timeout_us = (int64_t)field.value;
+	}
+	if (out->timeout_us < 0)
+		return sp_error_set(err, SP_INVALID, "parameter 'timeout' must not be negative");
+	return result == SP_WIRE_END ? SP_OK : malformed(err);
+}
+
+/* An entry of the map of parameters. */
+static sp_status read_entry(sp_infer_head *out, sp_bytes entry, sp_error *err)
+{
+	sp_wire wire = sp_wire_of(entry);
+	sp_bytes key = {"", 0}, value = {"", 0};
+	sp_wire_result result;
+	sp_wire_field field;
+
+	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
+		if (field.number == SP_ENTRY_KEY && field.type == SP_WIRE_BYTES)
+			key = field.bytes;
+		else if (field.number == SP_ENTRY_VALUE && field.type == SP_WIRE_BYTES)
+			value = field.bytes;
+	}
+	if (result != SP_WIRE_END)
+		return malformed(err);
+	if (sp_bytes_equal_text(key, "timeout") || sp_bytes_equal_text(key, "signature_name"))
+		return read_parameter(out, key, value, err);
+	return SP_OK;
+}
+
 sp_status sp_infer_message_head(sp_infer_head *out, sp_bytes message, sp_error *err)
 {
 	sp_wire wire = sp_wire_of(message);
@@ -34,6 +76,8 @@ sp_status sp_infer_message_head(sp_infer_head *out, sp_bytes message, sp_error *
 			SP_TRY(read_text(&out->model_version, field.bytes, err));
 		else if (field.number == SP_INFER_ID)
 			SP_TRY(read_text(&out->id, field.bytes, err));
+		else if (field.number == SP_INFER_PARAMETERS)
+			SP_TRY(read_entry(out, field.bytes, err));
 	}
 	return result == SP_WIRE_END ? SP_OK : malformed(err);
 }
@@ -54,7 +98,7 @@ typedef struct tensor_scan {
 static sp_status add_dim(tensor_scan *scan, uint64_t dim, sp_error *err)
 {
 	if (scan->rank == MAX_DIMS)
-		return sp_error_set(err, SP_UNSUPPORTED, "more than %d dimensions", MAX_DIMS);
+		return sp_error_set(err, SP_INVALID, "more than %d dimensions", MAX_DIMS);
 	scan->dims[scan->rank++] = (int64_t)dim;
 	return SP_OK;
 }

@@ -20,6 +20,10 @@ typedef struct sp_infer_head {
 	sp_bytes model_name;
 	sp_bytes model_version; /* empty: any */
 	sp_bytes id;            /* for the response */
+
+	/* Parameters; all others are read over. */
+	sp_bytes signature_name; /* empty: the default one */
+	int64_t timeout_us;      /* 0: none */
 } sp_infer_head;
 
 SP_MUST_CHECK sp_status sp_infer_message_head(sp_infer_head *out, sp_bytes message, sp_error *err);

@@ -57,14 +57,16 @@ sp_status sp_message_answer_predict(sp_buffer *out, const sp_message_run *run, s
 sp_status sp_message_answer_infer(sp_buffer *out, const sp_message_run *run, sp_bytes message,
 				  const sp_infer_head *head, sp_error *err)
 {
+	sp_message_run limited = *run;
 	sp_infer_result result;
 	sp_infer_head answered = *head;
 	sp_message_inputs inputs;
 	char version[24];
 	sp_status status;
 
+	sp_infer_limits_shorten(&limited.limits, head->timeout_us);
 	SP_TRY(sp_infer_message_decode(&inputs, run->signature, message, run->memory, err));
-	SP_TRY(run_inputs(run, &inputs, &result, err));
+	SP_TRY(run_inputs(&limited, &inputs, &result, err));
 	snprintf(version, sizeof(version), "%" PRId64, run->servable->version);
 	answered.model_version = sp_bytes_of(version);
 	status = sp_infer_message_encode(out, result.tensors, result.count, &answered, err);

@@ -233,6 +233,7 @@ void sp_served_model_configure_log(const sp_served_source *source)
 sp_status sp_served_model_create(sp_served_model **out, const sp_served_source *source,
 				 int64_t version, sp_error *err)
 {
+	static atomic_uint_least64_t created;
 	sp_served_model *model = sp_alloc_zero(1, sizeof(*model));
 	sp_status status;
 
@@ -240,6 +241,7 @@ sp_status sp_served_model_create(sp_served_model **out, const sp_served_source *
 		return sp_no_memory(err, "the model");
 	atomic_init(&model->users, 0);
 	model->version = version;
+	model->number = atomic_fetch_add(&created, 1);
 	if (source->batching != NULL)
 		model->batching = *source->batching;
 	status = configure(model, source, err);

@@ -45,6 +45,7 @@ typedef struct sp_served_model {
 	char *config;         /* JSON for serving_processor_create() */
 	char *signature_name; /* for requests that name none; NULL: the configured one */
 	int64_t version;      /* of a SavedModel; -1: given by the library, and may change */
+	uint64_t number;      /* no other has it */
 	void *processor;
 	sp_batching_config batching; /* not enabled unless the source has some */
 	atomic_size_t users;         /* who holds a handle of the processor */

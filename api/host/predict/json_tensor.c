@@ -346,7 +346,7 @@ static sp_status check_level(input *in, int level)
 				    rank);
 	if (level >= SP_JSON_TENSOR_MAX_RANK)
 		return sp_error_set(in->err, SP_INVALID,
-				    "Encountered list at unexpected level: %d expected < %d", level,
+				    "JSON nesting depth exceeds the limit of %d",
 				    SP_JSON_TENSOR_MAX_RANK);
 	return SP_OK;
 }

@@ -24,7 +24,7 @@
  */
 
 /* Lists may nest this deep. */
-enum { SP_JSON_TENSOR_MAX_RANK = 32 };
+enum { SP_JSON_TENSOR_MAX_RANK = 100 };
 
 typedef struct sp_json_shape {
 	int rank;                              /* -1 until the first element is seen */

@@ -30,12 +30,21 @@ typedef struct class_queue {
 	size_t deficit; /* bytes that it may spend in this turn */
 } class_queue;
 
+/* A thread in pop() that has nothing to do. */
+typedef struct idle_worker {
+	struct idle_worker *next;
+	pthread_cond_t woken;
+	bool is_woken;
+} idle_worker;
+
 struct sp_request_queue {
 	pthread_mutex_t lock; /* protects everything below */
-	pthread_cond_t changed;
+	idle_worker *idle; /* the one that came last is woken first, because its caches are warm */
 	bool closed;
 	size_t size, capacity, large_size;
 	size_t workers, large_running;
+	size_t spare, popping,
+		paused;     /* threads: workers + spare, in pop(), between pause and resume */
 	size_t since_small; /* requests taken since the last one that was not large */
 	class_queue classes[CLASS_COUNT];
 	size_t turn;   /* the class whose turn it is */
@@ -53,7 +62,6 @@ sp_request_queue *sp_request_queue_create(size_t capacity, size_t workers)
 	if (queue == NULL)
 		return NULL;
 	pthread_mutex_init(&queue->lock, NULL);
-	pthread_cond_init(&queue->changed, NULL);
 	queue->capacity = capacity;
 	queue->workers = workers;
 	for (size_t i = 0; i < CLASS_COUNT; i++)
@@ -67,9 +75,68 @@ void sp_request_queue_destroy(sp_request_queue *queue)
 {
 	if (queue == NULL)
 		return;
-	pthread_cond_destroy(&queue->changed);
 	pthread_mutex_destroy(&queue->lock);
 	sp_free(queue);
+}
+
+void sp_request_queue_set_spare(sp_request_queue *queue, size_t spare)
+{
+	queue->spare = spare;
+}
+
+/* -------------------------------------------------------------- idle workers */
+
+static bool wake_one(sp_request_queue *queue)
+{
+	idle_worker *worker = queue->idle;
+
+	if (worker == NULL)
+		return false;
+	queue->idle = worker->next;
+	worker->is_woken = true;
+	pthread_cond_signal(&worker->woken);
+	return true;
+}
+
+static void be_idle(sp_request_queue *queue)
+{
+	idle_worker self = {.next = queue->idle};
+
+	pthread_cond_init(&self.woken, NULL);
+	queue->idle = &self;
+	while (!self.is_woken)
+		pthread_cond_wait(&self.woken, &queue->lock);
+	pthread_cond_destroy(&self.woken);
+}
+
+/* ------------------------------------------------------------- what may run now */
+
+/* While small requests arrive, large ones leave one worker free for them. */
+static bool may_run_large(const sp_request_queue *queue)
+{
+	return queue->closed || queue->workers == 1 || queue->large_running < queue->workers - 1 ||
+	       (queue->since_small >= SP_REQUEST_LOOKBACK && queue->size == queue->large_size);
+}
+
+/* Whether fewer than `workers` threads work on an item. */
+static bool may_begin(const sp_request_queue *queue)
+{
+	return queue->popping + queue->paused > queue->spare;
+}
+
+static bool is_eligible(const sp_request_queue *queue, size_t class)
+{
+	return queue->classes[class].first != NONE && (class != LARGE || may_run_large(queue));
+}
+
+/* Bit mask of the classes whose first request may run now. */
+static unsigned eligible_classes(const sp_request_queue *queue)
+{
+	unsigned classes = 0;
+
+	for (size_t i = 0; may_begin(queue) && i < CLASS_COUNT; i++)
+		classes |= (unsigned)is_eligible(queue, i) << i;
+	return classes;
 }
 
 /* ------------------------------------------------------------------ pushing */
@@ -112,37 +179,16 @@ bool sp_request_queue_try_push(sp_request_queue *queue, const sp_queued *item, s
 
 	pthread_mutex_lock(&queue->lock);
 	pushed = !queue->closed && has_room(queue, class);
-	if (pushed)
+	if (pushed) {
 		append(queue, class, item, size + BASE_COST);
+		if (eligible_classes(queue) != 0)
+			wake_one(queue);
+	}
 	pthread_mutex_unlock(&queue->lock);
-	if (pushed) /* after unlocking, for which a woken worker would wait */
-		pthread_cond_signal(&queue->changed);
 	return pushed;
 }
 
 /* ------------------------------------------------------------------ popping */
-
-/* While small requests arrive, large ones leave one worker free for them. */
-static bool may_run_large(const sp_request_queue *queue)
-{
-	return queue->closed || queue->workers == 1 || queue->large_running < queue->workers - 1 ||
-	       (queue->since_small >= SP_REQUEST_LOOKBACK && queue->size == queue->large_size);
-}
-
-static bool is_eligible(const sp_request_queue *queue, size_t class)
-{
-	return queue->classes[class].first != NONE && (class != LARGE || may_run_large(queue));
-}
-
-/* Bit mask of the classes whose first request may run now. */
-static unsigned eligible_classes(const sp_request_queue *queue)
-{
-	unsigned classes = 0;
-
-	for (size_t i = 0; i < CLASS_COUNT; i++)
-		classes |= (unsigned)is_eligible(queue, i) << i;
-	return classes;
-}
 
 static void pass_turn(sp_request_queue *queue, unsigned eligible)
 {
@@ -187,12 +233,12 @@ static sp_queued take(sp_request_queue *queue, size_t class)
 bool sp_request_queue_pop(sp_request_queue *queue, sp_queued *out, bool *large)
 {
 	unsigned eligible;
-	bool more = false;
 
 	pthread_mutex_lock(&queue->lock);
 	queue->large_running -= *large;
+	queue->popping++;
 	while ((eligible = eligible_classes(queue)) == 0 && !(queue->closed && queue->size == 0))
-		pthread_cond_wait(&queue->changed, &queue->lock);
+		be_idle(queue);
 	*large = false;
 	if (eligible != 0) {
 		size_t class = choose(queue, eligible);
@@ -200,19 +246,36 @@ bool sp_request_queue_pop(sp_request_queue *queue, sp_queued *out, bool *large)
 		*large = class == LARGE;
 		queue->large_running += *large;
 		*out = take(queue, class);
-		/* Another class may have become eligible for a waiting worker. */
-		more = eligible_classes(queue) != 0;
 	}
+	queue->popping--;
+	/* Another class may have become eligible for a waiting worker. */
+	if (eligible != 0 && eligible_classes(queue) != 0)
+		wake_one(queue);
 	pthread_mutex_unlock(&queue->lock);
-	if (more)
-		pthread_cond_signal(&queue->changed);
 	return eligible != 0;
+}
+
+void sp_request_queue_pause(sp_request_queue *queue)
+{
+	pthread_mutex_lock(&queue->lock);
+	queue->paused++;
+	if (queue->popping != 0 && eligible_classes(queue) != 0)
+		wake_one(queue);
+	pthread_mutex_unlock(&queue->lock);
+}
+
+void sp_request_queue_resume(sp_request_queue *queue)
+{
+	pthread_mutex_lock(&queue->lock);
+	queue->paused--;
+	pthread_mutex_unlock(&queue->lock);
 }
 
 void sp_request_queue_close(sp_request_queue *queue)
 {
 	pthread_mutex_lock(&queue->lock);
 	queue->closed = true;
-	pthread_cond_broadcast(&queue->changed);
+	while (wake_one(queue))
+		;
 	pthread_mutex_unlock(&queue->lock);
 }

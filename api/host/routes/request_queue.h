@@ -29,6 +29,16 @@ enum { SP_REQUEST_LOOKBACK = 64 };
 /* NULL when out of memory.  capacity >= 1, workers >= 1. */
 sp_request_queue *sp_request_queue_create(size_t capacity, size_t workers);
 
+/*
+ * Says that there are so many threads more than `workers`, to take the place of those that pause;
+ * before the first pop.  Never more than `workers` begin an item while others work on theirs.
+ */
+void sp_request_queue_set_spare(sp_request_queue *queue, size_t spare);
+
+/* A worker waits for something else, with its item, and goes on. */
+void sp_request_queue_pause(sp_request_queue *queue);
+void sp_request_queue_resume(sp_request_queue *queue);
+
 /* Remaining items are not freed.  NULL is fine. */
 void sp_request_queue_destroy(sp_request_queue *queue);
 

@@ -83,7 +83,8 @@ static sp_status answer(const sp_servable *servable, sp_bytes message,
 static bool is_allowed(const sp_serving *serving, const sp_http_request *request)
 {
 	const sp_http_head *head = sp_http_request_head(request);
-	sp_eas_request signed_parts = {.authorization = sp_http_head_get(head, "authorization"),
+	sp_eas_request signed_parts = {.method = head->method_name,
+				       .authorization = sp_http_head_get(head, "authorization"),
 				       .content_md5 = sp_http_head_get(head, "content-md5"),
 				       .content_type = sp_http_head_get(head, "content-type"),
 				       .date = sp_http_head_get(head, "date"),
@@ -129,7 +130,7 @@ void sp_route_eas(sp_serving *serving, sp_http_request *request)
 	}
 	model = sp_models_find(serving->models, sp_bytes_of(name));
 	if (method != SP_HTTP_GET && method != SP_HTTP_HEAD && method != SP_HTTP_POST)
-		sp_http_request_fail(request, 405, "Method not allowed");
+		sp_route__refuse_method(request, "GET, HEAD, POST");
 	else if (!is_allowed(serving, request))
 		sp_http_request_fail(request, 401, "Invalid token");
 	else if (model == NULL)

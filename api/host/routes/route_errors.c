@@ -30,6 +30,22 @@ void sp_route__fail(sp_http_request *request, int status, const sp_error *err)
 	sp_http_request_fail(request, status, err->text);
 }
 
+void sp_route__refuse_method(sp_http_request *request, const char *allowed)
+{
+	static const char text[] = "Method not allowed";
+	const sp_http_header allow = {sp_bytes_of("allow"), sp_bytes_of(allowed)};
+	sp_buffer body;
+
+	sp_buffer_init(&body, 128);
+	sp_buffer_printf(&body, "{\"error\":\"%s\"}", text);
+	sp_http_request_answer(request, &(sp_http_answer){.status = 405,
+							  .body = &body,
+							  .headers = &allow,
+							  .header_count = 1,
+							  .reason = text});
+	sp_buffer_fini(&body);
+}
+
 sp_model_selector sp_route__selector(const sp_model_path *path)
 {
 	return (sp_model_selector){

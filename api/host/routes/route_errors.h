@@ -26,6 +26,9 @@ void sp_route__use_headers(sp_model_selector *selector, const sp_http_request *r
 /* The HTTP status for a failure of sp_models_acquire(). */
 int sp_route__selection_status(sp_status status);
 
+/* Answers 405 with the methods that the route has: "GET, HEAD". */
+void sp_route__refuse_method(sp_http_request *request, const char *allowed);
+
 /*
  * Whether the model, version or label of the path is served.  If not, answers the request:
  * 404, 400 for an unknown label, 503 while the model is loading.

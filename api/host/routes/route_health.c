@@ -1,3 +1,4 @@
+#include "api/host/routes/route_errors.h"
 #include "api/host/routes/routes.h"
 
 /*
@@ -24,7 +25,7 @@ void sp_route_health(const sp_serving *serving, sp_http_request *request)
 	if (!live && !sp_bytes_equal_text(head->path, "/healthz/ready"))
 		sp_http_request_fail(request, 404, "Not found");
 	else if (head->method != SP_HTTP_GET && head->method != SP_HTTP_HEAD)
-		sp_http_request_fail(request, 405, "Method not allowed");
+		sp_route__refuse_method(request, "GET, HEAD");
 	else if (live)
 		answer(request, "{\"live\":true}");
 	else if (atomic_load(&serving->draining))

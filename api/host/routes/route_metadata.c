@@ -1,3 +1,4 @@
+#include "api/host/json/json_indent.h"
 #include "api/host/json/json_writer.h"
 #include "api/host/routes/route_errors.h"
 #include "api/host/routes/routes.h"
@@ -49,20 +50,46 @@ static void write_signature(sp_buffer *out, const serving_processor_signature *s
 	sp_buffer_append_text(out, ",\"defaults\":{}}");
 }
 
-static void write_metadata(sp_buffer *out, const char *name, int64_t version,
-			   const serving_processor_signature *signatures, size_t count)
+static void write_signatures(sp_buffer *out, const serving_processor_signature *signatures,
+			     size_t count)
 {
-	sp_buffer_append_text(out, "{\"model_spec\":{");
-	write_text(out, "name", name, true);
-	sp_buffer_append_text(out, ",\"signature_name\":\"\",\"version\":\"");
-	sp_json_write_i64(out, version);
-	/* A map inside a message of the same name, so the key occurs twice. */
-	sp_buffer_append_text(out, "\"},\"metadata\":{\"signature_def\":{\"signature_def\":{");
+	sp_buffer_append_text(out, "{\"signature_def\":{");
 	for (size_t i = 0; i < count; i++) {
 		sp_json_write_key(out, signatures[i].name, i == 0);
 		write_signature(out, &signatures[i]);
 	}
-	sp_buffer_append_text(out, "}}}}");
+	sp_buffer_append_text(out, "}}");
+}
+
+/* Appends the value in `part`, laid out, and empties it. */
+static void move_indented(sp_buffer *out, sp_buffer *part)
+{
+	out->failed |= part->failed;
+	if (!out->failed)
+		sp_json_indent(out, (sp_bytes){part->data, part->size});
+	sp_buffer_clear(part);
+}
+
+/* Laid out as by TensorFlow Serving: two of protobuf's texts within one of its own. */
+static void write_metadata(sp_buffer *out, const char *name, int64_t version,
+			   const serving_processor_signature *signatures, size_t count)
+{
+	sp_buffer part;
+
+	sp_buffer_init(&part, MAX_BYTES);
+	sp_buffer_append_char(&part, '{');
+	write_text(&part, "name", name, true);
+	sp_buffer_append_text(&part, ",\"signature_name\":\"\",\"version\":\"");
+	sp_json_write_i64(&part, version);
+	sp_buffer_append_text(&part, "\"}");
+	sp_buffer_append_text(out, "{\n\"model_spec\":");
+	move_indented(out, &part);
+	/* A map inside a message of the same name, so the key occurs twice. */
+	sp_buffer_append_text(out, ",\n\"metadata\": {\"signature_def\": ");
+	write_signatures(&part, signatures, count);
+	move_indented(out, &part);
+	sp_buffer_append_text(out, "}\n}\n");
+	sp_buffer_fini(&part);
 }
 
 void sp_route_metadata(sp_serving *serving, sp_http_request *request, const sp_model_path *path)

@@ -115,7 +115,7 @@ void sp_route_metrics(sp_serving *serving, sp_http_request *request)
 
 	sp_serving_tag(request, SP_REQUEST_METRICS, NULL);
 	if (method != SP_HTTP_GET && method != SP_HTTP_HEAD)
-		sp_http_request_fail(request, 405, "Method not allowed");
+		sp_route__refuse_method(request, "GET, HEAD");
 	else if (!sp_request_queue_try_push(serving->scrapes, &item, 0))
 		sp_http_request_fail(request, 503, "too many scrapes are waiting");
 }

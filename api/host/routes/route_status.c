@@ -1,3 +1,4 @@
+#include "api/host/json/json_indent.h"
 #include "api/host/json/json_writer.h"
 #include "api/host/routes/route_errors.h"
 #include "api/host/routes/routes.h"
@@ -28,14 +29,18 @@ static void write_statuses(sp_buffer *body, const sp_version_statuses *list)
 
 static void answer(sp_http_request *request, const sp_version_statuses *list)
 {
-	sp_buffer body;
+	sp_buffer value, body;
 
-	sp_buffer_init(&body, MAX_BYTES);
-	write_statuses(&body, list);
-	if (body.failed)
+	sp_buffer_init(&value, MAX_BYTES);
+	sp_buffer_init(&body, 2 * MAX_BYTES);
+	write_statuses(&value, list);
+	if (!value.failed)
+		sp_json_indent(&body, (sp_bytes){value.data, value.size});
+	if (value.failed || body.failed)
 		sp_http_request_fail(request, 503, "no memory for the versions");
 	else
 		sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &body});
+	sp_buffer_fini(&value);
 	sp_buffer_fini(&body);
 }
 

@@ -66,7 +66,7 @@ void sp_route_v2(sp_serving *serving, sp_http_request *request)
 		return;
 	}
 	if (path.verb >= SP_V2_INFER ? head->method != SP_HTTP_POST : !get) {
-		sp_http_request_fail(request, 405, "Method not allowed");
+		sp_route__refuse_method(request, path.verb >= SP_V2_INFER ? "POST" : "GET, HEAD");
 		return;
 	}
 	tag(serving, request, &path);

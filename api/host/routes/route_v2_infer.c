@@ -9,7 +9,6 @@
 #include "api/host/routes/route_v2.h"
 #include "api/host/v2/v2_request.h"
 #include "api/host/v2/v2_response.h"
-#include "base/clock.h"
 
 /*
  * POST /v2/models/NAME/infer, with JSON and binary data or, by content type, with the protobuf
@@ -42,12 +41,8 @@ static sp_status run(const sp_servable *servable, const sp_message_inputs *input
 	sp_infer_request request = {inputs->signature, inputs->tensors,
 				    inputs->signature->input_count, inputs->outputs,
 				    inputs->output_count};
-	int64_t asked = INT64_MAX;
 
-	if (timeout_us > 0 && timeout_us < INT64_MAX / 2000)
-		asked = sp_clock_now_ns() + timeout_us * 1000;
-	if (asked < limits.deadline_ns)
-		limits.deadline_ns = asked;
+	sp_infer_limits_shorten(&limits, timeout_us);
 	return sp_infer_run(servable, &request, &limits, result, err);
 }
 
@@ -80,12 +75,14 @@ static sp_status answer_message(const sp_servable *servable, sp_worker *worker,
 {
 	sp_message_memory memory = {worker->arena, worker->input_order};
 	sp_host_signatures set = sp_route__signatures(servable);
-	const sp_message_run run_of = {servable, set.fallback, sp_route__limits(request), &memory};
+	sp_message_run run_of = {servable, set.fallback, sp_route__limits(request), &memory};
 	sp_infer_head head;
 
-	if (set.fallback == NULL)
-		return sp_route__no_signature((sp_bytes){"", 0}, err);
 	SP_TRY(sp_infer_message_head(&head, body, err));
+	if (head.signature_name.size != 0)
+		run_of.signature = sp_host_signature_find(&set, head.signature_name);
+	if (run_of.signature == NULL)
+		return sp_route__no_signature(head.signature_name, err);
 	head.model_name = sp_bytes_of(servable->model->name);
 	return sp_message_answer_infer(out, &run_of, body, &head, err);
 }

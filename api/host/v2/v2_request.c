@@ -162,8 +162,7 @@ static sp_status read_shape(sp_v2_request *x, input *in, sp_error *err)
 		if (!more)
 			return SP_OK;
 		if (in->rank == MAX_DIMS)
-			return sp_error_set(err, SP_UNSUPPORTED, "more than %d dimensions",
-					    MAX_DIMS);
+			return sp_error_set(err, SP_INVALID, "more than %d dimensions", MAX_DIMS);
 		if (sp_json_peek(&x->reader) != SP_JSON_NUMBER)
 			return sp_error_set(err, SP_INVALID, "'shape' must hold integers");
 		SP_TRY(sp_json_number_read(&x->reader, &number, err));

@@ -57,6 +57,9 @@ static void nodes_of_a_machine(void **state)
 	write_node(base, "node2", cpus);
 	write_node(base, "node3", "1001-1003\n"); /* not for this process */
 	sp_numa_read(&numa, base);
+	assert_int_equal(numa.count, 0);
+	sp_temp_write(base, "/online", sp_bytes_of("0,2-3\n"));
+	sp_numa_read(&numa, base);
 	assert_int_equal(numa.count, 1);
 	assert_int_equal(numa.numbers[0], 2);
 	assert_int_equal(CPU_COUNT(&numa.cpus[0]), 1);

@@ -102,7 +102,7 @@ static int set_up(void **state)
 	(void)state;
 	sp_row_kind_of_model = SP_ROWS_INDEPENDENT;
 	sp_row_version_init(&version, NULL, 1);
-	if (sp_batcher_create(&batcher, 1, NULL, NULL) != SP_OK)
+	if (sp_batcher_create(&batcher, 1, NULL, NULL, NULL) != SP_OK)
 		return -1;
 	sp_row_version_init(&version, batcher, 1);
 	return 0;

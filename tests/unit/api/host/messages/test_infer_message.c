@@ -246,6 +246,37 @@ static void the_head_is_read(void **state)
 	sp_buffer_fini(&request);
 }
 
+/* As protobuf's Python library serializes them. */
+static void two_parameters_count(void **state)
+{
+	static const char signature[] =
+		"\x0a\x01m\x22\x18\x0a\x0esignature_name\x12\x06\x1a\x04\x65\x63ho";
+	static const char timeout[] =
+		"\x0a\x01m\x22\x0b\x0a\x05other\x12\x02\x08\x01\x22\x0e\x0a\x07"
+		"timeout\x12\x03\x10\x88\x27";
+	static const char negative[] =
+		"\x22\x16\x0a\x07timeout\x12\x0b\x10\xff\xff\xff\xff\xff\xff\xff"
+		"\xff\xff\x01";
+	sp_infer_head head;
+	sp_error err;
+
+	(void)state;
+	assert_ok(sp_infer_message_head(&head, (sp_bytes){signature, sizeof(signature) - 1}, &err),
+		  &err);
+	assert_true(sp_bytes_equal_text(head.signature_name, "echo"));
+	assert_int_equal(head.timeout_us, 0);
+	assert_ok(sp_infer_message_head(&head, (sp_bytes){timeout, sizeof(timeout) - 1}, &err),
+		  &err);
+	assert_int_equal(head.timeout_us, 5000);
+	assert_int_equal(head.signature_name.size, 0);
+	assert_int_equal(
+		sp_infer_message_head(&head, (sp_bytes){negative, sizeof(negative) - 1}, &err),
+		SP_INVALID);
+	assert_int_equal(
+		sp_infer_message_head(&head, (sp_bytes){signature, sizeof(signature) - 3}, &err),
+		SP_INVALID);
+}
+
 static void a_response_has_raw_contents(void **state)
 {
 	static const int64_t dims[] = {2};
@@ -258,7 +289,8 @@ static void a_response_has_raw_contents(void **state)
 	static const char expected[] =
 		"\x0a\1m\x12\1\x37\x1a\1i\x2a\x0d\x0a\1s\x12\5BYTES\x1a\1\2\x2a\x0c\x0a\1f\x12\4"
 		"FP32\x1a\1\2\x32\x09\1\0\0\0x\0\0\0\0\x32\x08\0\0\x80\x3f\0\0\0\0";
-	const sp_infer_head head = {{"m", 1}, {"7", 1}, {"i", 1}};
+	const sp_infer_head head = {
+		.model_name = {"m", 1}, .model_version = {"7", 1}, .id = {"i", 1}};
 	sp_buffer out;
 	sp_error err;
 
@@ -278,6 +310,7 @@ int main(void)
 		cmocka_unit_test(wrong_contents_are_refused),
 		cmocka_unit_test(wrong_requests_are_refused),
 		cmocka_unit_test(the_head_is_read),
+		cmocka_unit_test(two_parameters_count),
 		cmocka_unit_test(a_response_has_raw_contents),
 	};
 

@@ -62,7 +62,8 @@ static void the_form_in_json(void **state)
 		"\"shadow\": {\"version\": 2, \"percent\": 10, \"tolerance\": 0.01},"
 		"\"session_num\": 3},"
 		"{\"name\": \"b\", \"processor_config\": {\"checkpoint_dir\": \"/c\"}},"
-		"{\"name\": \"c\", \"base_path\": \"/c\", \"version_policy\": \"all\"}]}");
+		"{\"name\": \"c\", \"base_path\": \"/c\", \"version_policy\": \"all\","
+		"\"batching\": {\"max_batch_size\": 64, \"allowed_batch_sizes\": [16, 64]}}]}");
 	const sp_model_config *c = configs->items;
 
 	(void)state;
@@ -79,6 +80,11 @@ static void the_form_in_json(void **state)
 	assert_string_equal(c[1].processor_config, "{\"checkpoint_dir\": \"/c\"}");
 	assert_null(c[1].base_path);
 	assert_int_equal(c[2].policy.kind, SP_POLICY_ALL);
+	assert_null(c[1].batching);
+	assert_true(c[2].batching->enabled);
+	assert_int_equal(c[2].batching->max_batch_size, 64);
+	assert_int_equal(c[2].batching->allowed_count, 2);
+	assert_int_equal(c[2].batching->max_enqueued_batches, 10);
 	sp_model_configs_destroy(configs);
 }
 
@@ -124,6 +130,12 @@ static void what_is_refused(void **state)
 		{"{\"models\": [{\"name\": \"a\", \"base_path\": \"/\", \"split\": {\"shares\": ["
 		 "{\"percent\": 60}]}}]}",
 		 "either a label or a version"},
+		{"{\"models\": [{\"name\": \"a\", \"base_path\": \"/\", \"batching\": "
+		 "{\"num_batch_threads\": 2}}]}",
+		 "has no field named \"num_batch_threads\""},
+		{"{\"models\": [{\"name\": \"a\", \"base_path\": \"/\", \"batching\": "
+		 "{\"max_batch_size\": 0}}]}",
+		 "out of range"},
 		{"{\"models\": [{\"name\": \"a\", \"processor_config\": \"/no/such/file\"}]}",
 		 "/no/such/file"},
 	};

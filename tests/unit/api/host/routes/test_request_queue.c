@@ -262,6 +262,28 @@ static void closing_wakes_all_who_wait(void **state)
 	sp_request_queue_destroy(queue);
 }
 
+static void spare_workers_take_the_place_of_paused_ones(void **state)
+{
+	sp_request_queue *queue = sp_request_queue_create(8, 1);
+	bool large = false;
+	popper spare = {0};
+
+	(void)state;
+	sp_request_queue_set_spare(queue, 1);
+	start_pop(&spare, queue);
+	usleep(20000);
+	assert_true(push(queue, 1, 0));
+	assert_true(push(queue, 2, 0));
+	assert_int_equal(pop(queue, &large), 1);
+	usleep(20000);
+	assert_int_equal(spare.got, 0);
+	sp_request_queue_pause(queue);
+	pthread_join(spare.thread, NULL);
+	assert_int_equal(spare.got, 2);
+	sp_request_queue_resume(queue);
+	sp_request_queue_destroy(queue);
+}
+
 enum { PRODUCERS = 3, CONSUMERS = 3, PER_PRODUCER = 4000 };
 
 typedef struct traffic {
@@ -345,6 +367,7 @@ int main(void)
 		CASE(a_closed_queue_is_drained_then_says_goodbye),
 		CASE(impossible_sizes_and_no_memory_give_none),
 		CASE(closing_wakes_all_who_wait),
+		CASE(spare_workers_take_the_place_of_paused_ones),
 		CASE(every_item_arrives_once),
 	};
 

@@ -171,6 +171,9 @@ static void what_is_wrong_is_told(void **state)
 		{INPUT("\"datatype\":\"FP32\",\"shape\":[-1],\"data\":[1]"), "not negative"},
 		{INPUT("\"datatype\":\"FP32\",\"shape\":[9223372036854775807,3],\"data\":[1]"),
 		 "too large"},
+		{INPUT("\"datatype\":\"FP32\",\"shape\":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"
+		       "\"data\":[1]"),
+		 "more than 16 dimensions"},
 		{INPUT("\"datatype\":\"FP32\",\"shape\":[2],\"data\":[1]"),
 		 "1 values, but the shape needs 2"},
 		{TYPED("\"data\":[1e39]"), "out of the range"},
@@ -198,19 +201,28 @@ static void what_is_wrong_is_told(void **state)
 }
 
 /* Brackets as deep as Triton's tests have them. */
-static void depth_is_limited(void **state)
+static sp_status parse_nested(size_t depth)
 {
 	char body[1024] =
 		"{\"inputs\":[{\"name\":\"a\",\"datatype\":\"FP32\",\"shape\":[1],\"data\":";
 	size_t at = strlen(body);
 
+	memset(body + at, '[', depth);
+	body[at + depth] = '1';
+	memset(body + at + depth + 1, ']', depth);
+	memcpy(body + at + 2 * depth + 1, "}]}", 4);
+	return parse(&one, body, strlen(body), SP_V2_ALL_JSON);
+}
+
+static void depth_is_limited(void **state)
+{
 	(void)state;
-	memset(body + at, '[', 120);
-	body[at + 120] = '1';
-	memset(body + at + 121, ']', 120);
-	memcpy(body + at + 241, "}]}", 4);
-	assert_int_equal(parse(&one, body, strlen(body), SP_V2_ALL_JSON), SP_INVALID);
-	assert_non_null(strstr(err.text, "unexpected level"));
+	assert_ok(parse_nested(50), &err);
+	assert_int_equal(parsed.inputs.tensors[0].rank, 1);
+	assert_ok(parse_nested(100), &err);
+	assert_int_equal(parse_nested(101), SP_INVALID);
+	assert_int_equal(parse_nested(120), SP_INVALID);
+	assert_non_null(strstr(err.text, "JSON nesting depth exceeds the limit of 100"));
 }
 
 int main(void)
