@@ -35,7 +35,8 @@ static void set_up(void)
 	sp_log_set_sink(drop_line, NULL);
 	sp_small_model_init(&model);
 	fd = memfd_create("recorded", MFD_CLOEXEC);
-	if (fd < 0 || sp_session_set_create(&sessions, model.program, 1, 1 << 20, NULL, NULL) != SP_OK)
+	if (fd < 0 ||
+	    sp_session_set_create(&sessions, model.program, 1, 1 << 20, NULL, NULL) != SP_OK)
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 }

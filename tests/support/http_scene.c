@@ -61,6 +61,16 @@ static void answer_largely(sp_http_request *request)
 	sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &out});
 }
 
+static void answer_whether_alone(sp_http_request *request)
+{
+	bool alone = sp_http_request_is_alone(request);
+	sp_buffer out;
+
+	sp_buffer_init(&out, 1 << 10);
+	sp_buffer_append_text(&out, alone ? "alone" : "not alone");
+	sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &out});
+}
+
 /* ------------------------------------------------------------------- streams */
 
 static const sp_http_answer stream_head = {.status = 200, .content_type = "text/plain"};
@@ -146,6 +156,8 @@ static void handle(void *context, sp_http_request *request)
 		answer_with_trailers(request, sp_bytes_equal_text(path, "/trailers/only"));
 	else if (sp_bytes_equal_text(path, "/large"))
 		answer_largely(request);
+	else if (sp_bytes_equal_text(path, "/alone"))
+		answer_whether_alone(request);
 	else if (!sp_bytes_starts_with(path, "/later"))
 		answer_echo(request);
 	else if (!sp_queue_try_push(scene->queue, request))

@@ -15,6 +15,7 @@
  *	/headers          two more headers; /headers/bad: one that cannot be sent
  *	/trailers         two trailers behind the body; /trailers/only: and no body
  *	/large            a megabyte
+ *	/alone            the answer is whether it is, by sp_http_request_is_alone()
  *	/stream           a stream that sends what it gets, "tick" now and then, and a trailer
  *	/stream/soon      likewise, with a deadline of 100 ms
  *	/later            goes through a queue to a thread that waits until the test opens the gate

@@ -295,6 +295,7 @@ static void hand_over(session *s)
 	}
 	s->keep = !request->head.close;
 	request->handed_ns = sp_clock_now_ns();
+	request->followed = s->input_size != 0;
 	atomic_store(&request->peer_closed, s->c->end_of_input);
 	atomic_store(&request->state, SP_HTTP_HANDED);
 	sp_http__connection_move(s->c, SP_PHASE_WAITING);

@@ -94,6 +94,7 @@ struct sp_http_request {
 	atomic_int state;
 	atomic_bool peer_closed; /* the client has closed its side */
 	atomic_bool cancelled;   /* nobody will get the answer */
+	bool followed;           /* more has come behind it on a connection of HTTP/1.1 */
 	const sp_http_options *options;
 	sp_http_answers *answers;
 	const sp_http_owner_ops *ops;

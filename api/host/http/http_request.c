@@ -79,6 +79,7 @@ void sp_http__request_reset(sp_http_request *request, size_t max_body_bytes)
 	request->tag = 0;
 	request->peer[0] = '\0';
 	request->handed_ns = 0;
+	request->followed = false;
 	request->head.method = SP_HTTP_OTHER;
 	request->head.method_name = request->head.path = (sp_bytes){NULL, 0};
 	request->head.major = 0;
@@ -318,7 +319,7 @@ bool sp_http_request_is_alone(const sp_http_request *request)
 		return false;
 	waited = request->socket != answers->own_socket &&
 		 request->handed_ns - answers->own_ns < at_once_ns;
-	if (waited || answers->own_count != 0 ||
+	if (waited || request->followed || answers->own_count != 0 ||
 	    atomic_load_explicit(answers->busy, memory_order_relaxed) > 1)
 		answers->crowd = SP_HTTP_CROWD;
 	else if (answers->crowd > 0)

@@ -47,8 +47,8 @@ SP_MUST_CHECK bool sp_http_request_begin(sp_http_request *request);
 /*
  * Called by the handler for each request that it might answer on this thread.  Whether nobody else
  * waits for this I/O thread, nor did so in the last SP_HTTP_CROWD requests: no other connection has
- * a request that has begun to arrive or is being answered, and none came while this thread was busy
- * with a request of another.
+ * a request that has begun to arrive or is being answered, none came while this thread was busy
+ * with a request of another, and no further request has come behind this one.
  */
 bool sp_http_request_is_alone(const sp_http_request *request);
 

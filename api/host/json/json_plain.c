@@ -151,6 +151,17 @@ static inline double magnitude_f64(const plain *number)
 	return sp_json_number_to_f64(&slow);
 }
 
+/* Without a branch, because signs are hard to predict. */
+static inline double with_sign(double magnitude, bool negative)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &magnitude, sizeof(bits));
+	bits |= (uint64_t)negative << 63;
+	memcpy(&magnitude, &bits, sizeof(bits));
+	return magnitude;
+}
+
 static inline float to_f32(const plain *number)
 {
 	static const double inverse[MOST_FRACTION + 1] = {
@@ -166,7 +177,7 @@ static inline float to_f32(const plain *number)
 	 */
 	memcpy(&bits, &value, sizeof(bits));
 	if ((bits & 0x1fffffff) - (0x10000000 - 8) > 16)
-		return (float)(number->negative ? -value : value);
+		return (float)with_sign(value, number->negative);
 	slow = number_of(number);
 	return sp_json_number_to_f32(&slow);
 }
@@ -188,7 +199,7 @@ static inline bool store(kind type, void *out, size_t i, const plain *number)
 		((float *)out)[i] = to_f32(number);
 		return true;
 	case F64:
-		((double *)out)[i] = magnitude_f64(number) * (number->negative ? -1 : 1);
+		((double *)out)[i] = with_sign(magnitude_f64(number), number->negative);
 		return true;
 	case I64:
 		return to_i64(number, (int64_t *)out + i);

@@ -58,7 +58,8 @@ static int set_up(void **state)
 {
 	(void)state;
 	sp_small_model_init(&model);
-	assert_ok(sp_session_set_create(&sessions, model.program, SESSIONS, 8 << 20, NULL, &err), &err);
+	assert_ok(sp_session_set_create(&sessions, model.program, SESSIONS, 8 << 20, NULL, &err),
+		  &err);
 	fresh = footprint(0);
 	log_lines = 0;
 	sp_log_set_sink(count_lines, NULL);

@@ -123,6 +123,47 @@ static void a_client_that_asks_first_is_told_to_go_on(void **state)
 	sp_http_scene_finish(&f);
 }
 
+static void expect_alone(sp_http_client *client, bool alone)
+{
+	sp_http_reply reply;
+
+	sp_http_client_send_text(client, "GET /alone HTTP/1.1\r\nHost: a\r\n\r\n");
+	sp_http_client_receive(client, &reply);
+	assert_string_equal(reply.body, alone ? "alone" : "not alone");
+}
+
+static void a_client_is_alone_unless_others_wait(void **state)
+{
+	sp_http_client client, other;
+	sp_http_scene f = {0};
+	sp_http_reply reply;
+
+	(void)state;
+	sp_http_scene_start(&f, (sp_http_options){.io_threads = 1});
+	assert_true(sp_http_client_open(&client, f.port));
+	assert_true(sp_http_client_open(&other, f.port));
+	expect_alone(&client, true);
+	expect_alone(&client, true);
+	pthread_mutex_lock(&f.gate);
+	sp_http_client_send_text(&other, "GET /later HTTP/1.1\r\nHost: a\r\n\r\n");
+	sp_http_scene_wait_for(&f.handled, 3);
+	expect_alone(&client, false);
+	pthread_mutex_unlock(&f.gate);
+	sp_http_client_receive(&other, &reply);
+	for (int i = 0; i < SP_HTTP_CROWD - 1; i++)
+		expect_alone(&client, false);
+	expect_alone(&client, true);
+	sp_http_client_send_text(&client, "GET /alone HTTP/1.1\r\nHost: a\r\n\r\n"
+					  "GET /alone HTTP/1.1\r\nHost: a\r\n\r\n");
+	for (int i = 0; i < 2; i++) {
+		sp_http_client_receive(&client, &reply);
+		assert_string_equal(reply.body, "not alone");
+	}
+	sp_http_client_close(&client);
+	sp_http_client_close(&other);
+	sp_http_scene_finish(&f);
+}
+
 static void an_answer_larger_than_the_socket_takes_is_sent_whole(void **state)
 {
 	enum { REQUESTS = 400, BODY = 10000 };
@@ -840,6 +881,7 @@ int main(void)
 		cmocka_unit_test(pipelined_requests_are_answered_in_order),
 		cmocka_unit_test(a_body_may_come_in_chunks_and_in_pieces),
 		cmocka_unit_test(a_client_that_asks_first_is_told_to_go_on),
+		cmocka_unit_test(a_client_is_alone_unless_others_wait),
 		cmocka_unit_test(an_answer_larger_than_the_socket_takes_is_sent_whole),
 		cmocka_unit_test(an_answer_may_have_headers_of_its_own),
 		cmocka_unit_test(nothing_hidden_behind_a_refused_request_is_served),
