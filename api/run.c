@@ -5,7 +5,7 @@
 #include "api/handle.h"
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/pool.h"
+#include "base/thread_pool.h"
 
 struct serving_processor_result {
 	sp_arena *arena; /* holds everything, this struct too */
@@ -259,14 +259,14 @@ serving_processor_code serving_processor_handle_process(
 
 /* In the arena of its result. */
 typedef struct submission {
-	sp_job job;
+	sp_thread_pool_job job;
 	call call;
 	serving_processor_result *result;
 	serving_processor_done *done;
 	void *context;
 } submission;
 
-static void finish(sp_job *job, bool cancelled)
+static void finish(sp_thread_pool_job *job, bool cancelled)
 {
 	submission s = *(submission *)job;
 	const char *outer = set_subject(s.call.processor);

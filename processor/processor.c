@@ -35,7 +35,7 @@ struct sp_processor {
 	sp_timeline *timeline; /* NULL: no request is traced */
 
 	pthread_mutex_t pool_lock; /* protects `pool` */
-	sp_pool *pool;             /* NULL before the first job */
+	sp_thread_pool *pool;      /* NULL before the first job */
 };
 
 /* ------------------------------------------------------------------ opening */
@@ -103,7 +103,7 @@ void sp_processor_close(sp_processor *processor)
 {
 	if (processor == NULL)
 		return;
-	sp_pool_destroy(processor->pool);
+	sp_thread_pool_destroy(processor->pool);
 	sp_timeline_close(processor->timeline);
 	pthread_mutex_destroy(&processor->pool_lock);
 	atomic_store(&processor->closing, true);
@@ -336,7 +336,7 @@ sp_status sp_processor_run(sp_processor *processor, const sp_version *held, cons
 	return status;
 }
 
-sp_status sp_processor_submit(sp_processor *processor, sp_job *job, sp_error *err)
+sp_status sp_processor_submit(sp_processor *processor, sp_thread_pool_job *job, sp_error *err)
 {
 	size_t waiting = processor->config.max_waiting != 0 ? (size_t)processor->config.max_waiting
 							    : 1;
@@ -344,11 +344,12 @@ sp_status sp_processor_submit(sp_processor *processor, sp_job *job, sp_error *er
 
 	pthread_mutex_lock(&processor->pool_lock);
 	if (processor->pool == NULL)
-		status = sp_pool_create(&processor->pool, (size_t)processor->config.session_num,
-					waiting, "sp-request", err);
+		status = sp_thread_pool_create(&processor->pool,
+					       (size_t)processor->config.session_num, waiting,
+					       "sp-request", err);
 	pthread_mutex_unlock(&processor->pool_lock);
 	SP_TRY(status);
-	if (sp_pool_try_add(processor->pool, job))
+	if (sp_thread_pool_try_add(processor->pool, job))
 		return SP_OK;
 	return sp_error_set(err, SP_BUSY, "%zu requests wait already, or the model is being closed",
 			    waiting);

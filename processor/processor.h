@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/bytes.h"
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "base/status.h"
 #include "processor/config/config.h"
 #include "processor/request/request.h"
@@ -81,9 +81,10 @@ SP_MUST_CHECK sp_status sp_processor_limit(const sp_processor *processor, sp_req
 /*
  * Runs a job on a thread of the library, of which the first job starts as many as there are
  * sessions.  SP_BUSY at once when max_waiting jobs wait, or the processor is being closed; closing
- * cancels those that wait (base/pool.h).
+ * cancels those that wait (base/thread_pool.h).
  */
-SP_MUST_CHECK sp_status sp_processor_submit(sp_processor *processor, sp_job *job, sp_error *err);
+SP_MUST_CHECK sp_status sp_processor_submit(sp_processor *processor, sp_thread_pool_job *job,
+					    sp_error *err);
 
 /*
  * The versions (processor/updater/catalog.h), and of the live one as "memory" its bytes and as

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/json_text.h"
 #include "base/log.h"
-#include "base/pool.h"
+#include "base/thread_pool.h"
 
 enum {
 	MAX_STEPS = 1 << 16, /* of one request */
@@ -26,11 +26,11 @@ struct sp_timeline {
 	const sp_config *config;
 	atomic_uint_least64_t requests;
 	uint64_t end; /* no request from this number on is traced */
-	sp_pool *pool;
+	sp_thread_pool *pool;
 };
 
 struct sp_traced {
-	sp_job job;
+	sp_thread_pool_job job;
 	sp_timeline *timeline;
 	uint64_t number; /* of the request */
 	sp_version *version;
@@ -77,7 +77,7 @@ sp_status sp_timeline_open(sp_timeline **out, const sp_config *config, sp_error 
 	/* The keys are less than 2^31, so neither overflows. */
 	span = config->timeline_interval_step * config->timeline_trace_count;
 	timeline->end = (uint64_t)(config->timeline_start_step + span);
-	status = sp_pool_create(&timeline->pool, 1, MAX_WAITING, "sp-timeline", err);
+	status = sp_thread_pool_create(&timeline->pool, 1, MAX_WAITING, "sp-timeline", err);
 	if (status != SP_OK) {
 		sp_free(timeline);
 		return status;
@@ -90,7 +90,7 @@ void sp_timeline_close(sp_timeline *timeline)
 {
 	if (timeline == NULL)
 		return;
-	sp_pool_destroy(timeline->pool);
+	sp_thread_pool_destroy(timeline->pool);
 	sp_free(timeline);
 }
 
@@ -160,7 +160,7 @@ static bool write_file(const char *path, const char *data, size_t size)
 	return (fd < 0 || close(fd) == 0) && written;
 }
 
-static void write_out(sp_job *job, bool cancelled)
+static void write_out(sp_thread_pool_job *job, bool cancelled)
 {
 	sp_traced *t = (sp_traced *)job;
 	const sp_config *config = t->timeline->config;
@@ -230,7 +230,7 @@ void sp_timeline_end(sp_traced *traced, const sp_version *version, const char *s
 	traced->signature = signature;
 	traced->session = session;
 	atomic_fetch_add(&traced->version->holders, 1);
-	if (sp_pool_try_add(traced->timeline->pool, &traced->job))
+	if (sp_thread_pool_try_add(traced->timeline->pool, &traced->job))
 		return;
 	sp_log(SP_LOG_WARNING, "request %" PRIu64 " is not written to '%s': too many wait",
 	       traced->number, traced->timeline->config->timeline_path);

@@ -1,4 +1,4 @@
-#include "base/pool.h"
+#include "base/thread_pool.h"
 
 #include <stdatomic.h>
 
@@ -6,7 +6,7 @@
 #include "base/queue.h"
 #include "base/thread.h"
 
-struct sp_pool {
+struct sp_thread_pool {
 	atomic_bool ending;
 	sp_queue *queue;
 	sp_thread_group *threads;
@@ -14,17 +14,17 @@ struct sp_pool {
 
 static void work(void *context)
 {
-	sp_pool *pool = context;
-	sp_job *job;
+	sp_thread_pool *pool = context;
+	sp_thread_pool_job *job;
 
 	while ((job = sp_queue_pop(pool->queue)) != NULL)
 		job->run(job, atomic_load(&pool->ending));
 }
 
-sp_status sp_pool_create(sp_pool **out, size_t threads, size_t capacity, const char *name,
-			 sp_error *err)
+sp_status sp_thread_pool_create(sp_thread_pool **out, size_t threads, size_t capacity,
+				const char *name, sp_error *err)
 {
-	sp_pool *pool = sp_alloc_zero(1, sizeof(*pool));
+	sp_thread_pool *pool = sp_alloc_zero(1, sizeof(*pool));
 	sp_status status;
 
 	if (pool != NULL)
@@ -34,19 +34,19 @@ sp_status sp_pool_create(sp_pool **out, size_t threads, size_t capacity, const c
 	else
 		status = sp_thread_group_create(&pool->threads, threads, name, work, pool, err);
 	if (status != SP_OK) {
-		sp_pool_destroy(pool);
+		sp_thread_pool_destroy(pool);
 		return status;
 	}
 	*out = pool;
 	return SP_OK;
 }
 
-bool sp_pool_try_add(sp_pool *pool, sp_job *job)
+bool sp_thread_pool_try_add(sp_thread_pool *pool, sp_thread_pool_job *job)
 {
 	return sp_queue_try_push(pool->queue, job);
 }
 
-void sp_pool_destroy(sp_pool *pool)
+void sp_thread_pool_destroy(sp_thread_pool *pool)
 {
 	if (pool == NULL)
 		return;
