@@ -262,6 +262,10 @@ static void nothing_is_allocated_after_the_first_request(void **state)
 	sp_error err;
 
 	(void)state;
+#ifdef SP_ARENA_DEBUG
+	sp_buffer_fini(&request);
+	skip(); /* every block of an arena is an allocation */
+#endif
 	for (size_t i = 0; i < 3; i++)
 		add(&request, infos[i].alias, infos[i].dtype, 1);
 	for (int i = 0; i < 10; i++) {
