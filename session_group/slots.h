@@ -43,9 +43,6 @@ typedef struct sp_slots_wish {
 SP_MUST_CHECK sp_status sp_slots_acquire(size_t *out, sp_slots *slots, sp_slots_wish wish,
 					 int64_t deadline_ns);
 
-/* As sp_slots_acquire() where a slot is idle now; false, and it does not wait, where none is. */
-bool sp_slots_acquire_idle(size_t *out, sp_slots *slots, sp_slots_wish wish);
-
 /* Releases a slot; any thread may. */
 void sp_slots_release(sp_slots *slots, size_t slot);
 

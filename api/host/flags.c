@@ -286,7 +286,7 @@ static sp_status set_defaults(sp_flags *out, bool tfs, sp_error *err)
 	return SP_OK;
 }
 
-/* The index of a flag without effect that `word` begins with; IGNORED_COUNT: it is none. */
+/* Finds `word` among the flags without effect; IGNORED_COUNT if it is not one of them. */
 static size_t find_ignored(const char *word)
 {
 	size_t size = strcspn(word, "="), i = 0;

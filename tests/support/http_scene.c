@@ -180,7 +180,7 @@ static void *work(void *context)
 
 				for (int i = 0; i < 500 && !atomic_load(flag); i++)
 					usleep(10000);
-				scene->cancelled += sp_http_request_cancelled(request);
+				scene->cancelled += atomic_load(flag);
 			}
 			answer_echo(request);
 		} else {

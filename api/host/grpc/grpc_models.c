@@ -122,21 +122,6 @@ static sp_status read_request(index_request *out, sp_bytes message, sp_error *er
 		       : sp_error_set(err, SP_INVALID, "the message cannot be parsed");
 }
 
-static const char *index_state(sp_version_state state)
-{
-	switch (state) {
-	case SP_VERSION_AVAILABLE:
-		return "READY";
-	case SP_VERSION_START:
-	case SP_VERSION_LOADING:
-		return "LOADING";
-	case SP_VERSION_UNLOADING:
-		return "UNLOADING";
-	default:
-		return "UNAVAILABLE";
-	}
-}
-
 static void put_index(sp_buffer *out, const char *name, const sp_version_status *status)
 {
 	enum { MODELS = 1, NAME = 1, VERSION, STATE, REASON };
@@ -147,9 +132,9 @@ static void put_index(sp_buffer *out, const char *name, const sp_version_status 
 		snprintf(version, sizeof(version), "%" PRId64, status->version);
 	sp_message_put_text(out, NAME, sp_bytes_of(name));
 	sp_message_put_text(out, VERSION, sp_bytes_of(version));
-	sp_message_put_text(
-		out, STATE,
-		sp_bytes_of(status != NULL ? index_state(status->state) : "UNAVAILABLE"));
+	sp_message_put_text(out, STATE,
+			    sp_bytes_of(status != NULL ? sp_version_state_in_index(status->state)
+						       : "UNAVAILABLE"));
 	if (status != NULL)
 		sp_message_put_text(out, REASON, status->message);
 	sp_message_close(out, entry);

@@ -40,7 +40,7 @@ static sp_bytes all_files(void)
 	return (sp_bytes){(const char *)sp_grpc_descriptors, sp_grpc_descriptors_size};
 }
 
-/* The next field with this number that has bytes; false: there is none. */
+/* Finds the next length-delimited field with this number; false at the end of the message. */
 static bool next(sp_wire *wire, uint32_t number, sp_bytes *out)
 {
 	sp_wire_field field;

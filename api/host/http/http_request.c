@@ -230,19 +230,9 @@ void sp_http_request_set_deadline(sp_http_request *request, int64_t deadline_ns)
 		request->ops->set_deadline(request->owner, deadline_ns);
 }
 
-bool sp_http_request_cancelled(const sp_http_request *request)
-{
-	return atomic_load_explicit(&request->cancelled, memory_order_relaxed);
-}
-
 const atomic_bool *sp_http_request_cancel_flag(const sp_http_request *request)
 {
 	return &request->cancelled;
-}
-
-bool sp_http_request_expired(const sp_http_request *request)
-{
-	return sp_clock_now_ns() >= request->deadline_ns;
 }
 
 void sp_http_peer_print(char out[SP_HTTP_PEER_SIZE], int socket)

@@ -63,14 +63,10 @@ int64_t sp_http_request_deadline_ns(const sp_http_request *request);
  */
 void sp_http_request_set_deadline(sp_http_request *request, int64_t deadline_ns);
 
-/* Whether the deadline has passed. */
-bool sp_http_request_expired(const sp_http_request *request);
-
 /*
- * Whether the client has reset its stream or connection: it will not get the answer, which must
- * still be given.  The flag becomes true at any time and is valid until the answer.
+ * Becomes true when the client has reset its stream or connection: it will not get the answer,
+ * which must still be given.  Valid until the answer.
  */
-bool sp_http_request_cancelled(const sp_http_request *request);
 const atomic_bool *sp_http_request_cancel_flag(const sp_http_request *request);
 
 /* At most so many headers and trailers together in an answer. */

@@ -1,6 +1,5 @@
 #include "api/host/json/json_writer.h"
 
-#include "api/host/json/json_base64.h"
 #include "api/host/json/json_print.h"
 #include "base/utf8.h"
 
@@ -61,13 +60,6 @@ void sp_json_write_key(sp_buffer *out, const char *key, bool first)
 		sp_buffer_append_char(out, ',');
 	sp_json_write_string(out, sp_bytes_of(key));
 	sp_buffer_append_char(out, ':');
-}
-
-void sp_json_write_base64(sp_buffer *out, sp_bytes data)
-{
-	sp_buffer_append_text(out, "{\"b64\":\"");
-	sp_base64_encode(out, data);
-	sp_buffer_append_text(out, "\"}");
 }
 
 /* ---------------------------------------------------------------- numbers */

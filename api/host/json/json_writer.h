@@ -21,9 +21,6 @@ void sp_json_write_string(sp_buffer *out, sp_bytes text);
 /* "key": with a comma before it unless it is the first of its object. */
 void sp_json_write_key(sp_buffer *out, const char *key, bool first);
 
-/* {"b64":"..."} */
-void sp_json_write_base64(sp_buffer *out, sp_bytes data);
-
 /* Numbers, as json_print.h says. */
 void sp_json_write_f32(sp_buffer *out, float value);
 void sp_json_write_f64(sp_buffer *out, double value);

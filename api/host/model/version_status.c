@@ -27,6 +27,21 @@ const char *sp_version_state_word(sp_version_state state)
 	return states[index_of(state)].name;
 }
 
+const char *sp_version_state_in_index(sp_version_state state)
+{
+	switch (state) {
+	case SP_VERSION_AVAILABLE:
+		return "READY";
+	case SP_VERSION_START:
+	case SP_VERSION_LOADING:
+		return "LOADING";
+	case SP_VERSION_UNLOADING:
+		return "UNLOADING";
+	default:
+		return "UNAVAILABLE";
+	}
+}
+
 const char *sp_tensorflow_code_name(int code)
 {
 	static const char *const names[] = {
@@ -104,14 +119,6 @@ void sp_version_statuses_put(sp_version_statuses *list, const sp_version_status 
 	memmove(&list->items[at + 1], &list->items[at], after * sizeof(list->items[0]));
 	list->items[at] = *status;
 	list->count = at + 1 + after;
-}
-
-const sp_version_status *sp_version_statuses_find(const sp_version_statuses *list, int64_t version)
-{
-	for (size_t i = 0; i < list->count; i++)
-		if (list->items[i].version == version)
-			return &list->items[i];
-	return NULL;
 }
 
 static sp_version_status status_of(const sp_reported_version *v)

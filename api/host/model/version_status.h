@@ -28,6 +28,9 @@ typedef enum sp_version_state {
 /* "AVAILABLE" ... */
 const char *sp_version_state_word(sp_version_state state);
 
+/* The word of the V2 protocol's repository index: "READY" ... */
+const char *sp_version_state_in_index(sp_version_state state);
+
 /* TensorFlow's (and gRPC's) code for a status of ours, and its name, "NOT_FOUND" ... */
 int sp_tensorflow_code(sp_status status);
 const char *sp_tensorflow_code_name(int code);
@@ -52,9 +55,6 @@ typedef struct sp_version_statuses {
  * serving stays: available before loading, unloading, ended, and just started.
  */
 void sp_version_statuses_put(sp_version_statuses *list, const sp_version_status *status);
-
-/* NULL: no such version. */
-const sp_version_status *sp_version_statuses_find(const sp_version_statuses *list, int64_t version);
 
 /* Adds what the library reports.  Deltas on one full checkpoint share its number. */
 void sp_version_statuses_put_report(sp_version_statuses *list, const sp_versions_report *report);

@@ -57,21 +57,6 @@ static void describe_model(sp_serving *serving, sp_http_request *request, const 
 
 /* ---------------------------------------------------------------- all of them */
 
-static const char *index_state(sp_version_state state)
-{
-	switch (state) {
-	case SP_VERSION_AVAILABLE:
-		return "READY";
-	case SP_VERSION_START:
-	case SP_VERSION_LOADING:
-		return "LOADING";
-	case SP_VERSION_UNLOADING:
-		return "UNLOADING";
-	default:
-		return "UNAVAILABLE";
-	}
-}
-
 static void write_index_entry(sp_buffer *out, const char *name, const sp_version_status *status)
 {
 	sp_buffer_append_text(out, out->size == 1 ? "{" : ",{");
@@ -83,7 +68,7 @@ static void write_index_entry(sp_buffer *out, const char *name, const sp_version
 		sp_buffer_append_char(out, '"');
 	}
 	sp_buffer_printf(out, ",\"state\":\"%s\",\"reason\":",
-			 status != NULL ? index_state(status->state) : "UNAVAILABLE");
+			 status != NULL ? sp_version_state_in_index(status->state) : "UNAVAILABLE");
 	sp_json_write_string(out, status != NULL ? status->message : (sp_bytes){"", 0});
 	sp_buffer_append_char(out, '}');
 }
