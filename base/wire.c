@@ -199,3 +199,11 @@ unsigned char *sp_wire_put_header(unsigned char *at, uint32_t number, size_t siz
 	*at++ = (unsigned char)(number << 3 | SP_WIRE_BYTES);
 	return sp_wire_put_varint(at, size);
 }
+
+unsigned char *sp_wire_put_text(unsigned char *at, uint32_t number, sp_bytes text)
+{
+	if (text.size == 0)
+		return at;
+	at = sp_wire_put_header(at, number, text.size);
+	return sp_wire_put_bytes(at, text.data, text.size);
+}

@@ -175,4 +175,11 @@ unsigned char *sp_wire_put_bytes(unsigned char *at, const void *data, size_t siz
 /* Writes tag and length of a length-delimited field `number` < 16, before its content. */
 unsigned char *sp_wire_put_header(unsigned char *at, uint32_t number, size_t size);
 
+/* A text in a field `number` < 16, and its bytes; an empty one is not written, as proto3 has it. */
+static inline size_t sp_wire_text_size(sp_bytes text)
+{
+	return text.size != 0 ? sp_wire_field_size(text.size) : 0;
+}
+unsigned char *sp_wire_put_text(unsigned char *at, uint32_t number, sp_bytes text);
+
 #endif

@@ -5,19 +5,6 @@
 #include "api/host/messages/tensor_message.h"
 #include "base/wire.h"
 
-static size_t text_size(sp_bytes text)
-{
-	return text.size != 0 ? sp_wire_field_size(text.size) : 0;
-}
-
-static unsigned char *put_text(unsigned char *at, uint32_t number, sp_bytes text)
-{
-	if (text.size == 0)
-		return at;
-	at = sp_wire_put_header(at, number, text.size);
-	return sp_wire_put_bytes(at, text.data, text.size);
-}
-
 static size_t dims_size(const serving_processor_tensor *tensor)
 {
 	size_t size = 0;
@@ -32,16 +19,17 @@ static size_t output_size(const serving_processor_tensor *tensor)
 {
 	size_t dims = dims_size(tensor);
 
-	return text_size(sp_bytes_of(tensor->name)) +
-	       text_size(sp_bytes_of(sp_infer_datatype(tensor->dtype))) +
+	return sp_wire_text_size(sp_bytes_of(tensor->name)) +
+	       sp_wire_text_size(sp_bytes_of(sp_infer_datatype(tensor->dtype))) +
 	       (dims != 0 ? sp_wire_field_size(dims) : 0);
 }
 
 static unsigned char *put_output(unsigned char *at, const serving_processor_tensor *tensor)
 {
 	at = sp_wire_put_header(at, SP_INFERRED_OUTPUTS, output_size(tensor));
-	at = put_text(at, SP_INFER_TENSOR_NAME, sp_bytes_of(tensor->name));
-	at = put_text(at, SP_INFER_TENSOR_DATATYPE, sp_bytes_of(sp_infer_datatype(tensor->dtype)));
+	at = sp_wire_put_text(at, SP_INFER_TENSOR_NAME, sp_bytes_of(tensor->name));
+	at = sp_wire_put_text(at, SP_INFER_TENSOR_DATATYPE,
+			      sp_bytes_of(sp_infer_datatype(tensor->dtype)));
 	if (tensor->rank == 0)
 		return at;
 	at = sp_wire_put_header(at, SP_INFER_TENSOR_SHAPE, dims_size(tensor));
@@ -96,7 +84,8 @@ static sp_status measure(size_t *size, const serving_processor_tensor *outputs, 
 {
 	size_t raw;
 
-	*size = text_size(head->model_name) + text_size(head->model_version) + text_size(head->id);
+	*size = sp_wire_text_size(head->model_name) + sp_wire_text_size(head->model_version) +
+		sp_wire_text_size(head->id);
 	for (size_t i = 0; i < count; i++) {
 		const serving_processor_tensor *tensor = &outputs[i];
 
@@ -121,9 +110,9 @@ sp_status sp_infer_message_encode(sp_buffer *out, const serving_processor_tensor
 	at = (unsigned char *)sp_buffer_reserve(out, size);
 	if (at == NULL)
 		return sp_no_memory(err, "the response");
-	at = put_text(at, SP_INFER_MODEL_NAME, head->model_name);
-	at = put_text(at, SP_INFER_MODEL_VERSION, head->model_version);
-	at = put_text(at, SP_INFER_ID, head->id);
+	at = sp_wire_put_text(at, SP_INFER_MODEL_NAME, head->model_name);
+	at = sp_wire_put_text(at, SP_INFER_MODEL_VERSION, head->model_version);
+	at = sp_wire_put_text(at, SP_INFER_ID, head->id);
 	for (size_t i = 0; i < count; i++)
 		at = put_output(at, &outputs[i]);
 	for (size_t i = 0; i < count; i++)

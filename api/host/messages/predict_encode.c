@@ -6,19 +6,6 @@
 #include "base/size.h"
 #include "base/wire.h"
 
-static size_t text_size(sp_bytes text)
-{
-	return text.size != 0 ? sp_wire_field_size(text.size) : 0;
-}
-
-static unsigned char *put_text(unsigned char *at, uint32_t number, sp_bytes text)
-{
-	if (text.size == 0)
-		return at;
-	at = sp_wire_put_header(at, number, text.size);
-	return sp_wire_put_bytes(at, text.data, text.size);
-}
-
 static size_t version_size(int64_t version)
 {
 	return version != 0 ? 1 + sp_wire_varint_size((uint64_t)version) : 0;
@@ -26,14 +13,14 @@ static size_t version_size(int64_t version)
 
 size_t sp_model_spec_size(const sp_model_spec *spec)
 {
-	return text_size(spec->name) + text_size(spec->signature_name) +
+	return sp_wire_text_size(spec->name) + sp_wire_text_size(spec->signature_name) +
 	       (spec->has_version ? sp_wire_field_size(version_size(spec->version)) : 0) +
 	       (spec->has_label ? sp_wire_field_size(spec->label.size) : 0);
 }
 
 unsigned char *sp_model_spec_put(unsigned char *at, const sp_model_spec *spec)
 {
-	at = put_text(at, SP_SPEC_NAME, spec->name);
+	at = sp_wire_put_text(at, SP_SPEC_NAME, spec->name);
 	if (spec->has_version) {
 		at = sp_wire_put_header(at, SP_SPEC_VERSION, version_size(spec->version));
 		if (spec->version != 0) {
@@ -41,7 +28,7 @@ unsigned char *sp_model_spec_put(unsigned char *at, const sp_model_spec *spec)
 			at = sp_wire_put_varint(at, (uint64_t)spec->version);
 		}
 	}
-	at = put_text(at, SP_SPEC_SIGNATURE_NAME, spec->signature_name);
+	at = sp_wire_put_text(at, SP_SPEC_SIGNATURE_NAME, spec->signature_name);
 	if (spec->has_label) {
 		at = sp_wire_put_header(at, SP_SPEC_LABEL, spec->label.size);
 		at = sp_wire_put_bytes(at, spec->label.data, spec->label.size);
