@@ -6,8 +6,7 @@
 sp_status sp_prepare_outputs(sp_prepare *prepare, size_t count, sp_dtype dtype, sp_error *err)
 {
 	prepare->out_dtypes = sp_arena_array(prepare->arena, count, sizeof(sp_dtype));
-	if (prepare->out_dtypes == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu outputs", count);
+	SP_NEED_MEMORY(prepare->out_dtypes, err, "%zu outputs", count);
 	prepare->out_count = count;
 	for (size_t i = 0; i < count; i++)
 		prepare->out_dtypes[i] = dtype;

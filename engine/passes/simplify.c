@@ -280,9 +280,7 @@ static sp_status redirect(simplifier *si, sp_node *node)
 		if (inputs == NULL) {
 			inputs = sp_arena_array(si->graph->arena, node->input_count,
 						sizeof(*inputs));
-			if (inputs == NULL)
-				return sp_error_set(si->err, SP_NO_MEMORY,
-						    "no memory for the graph");
+			SP_NEED_MEMORY(inputs, si->err, "the graph");
 			memcpy(inputs, node->inputs, node->input_count * sizeof(*inputs));
 			node->inputs = inputs;
 		}

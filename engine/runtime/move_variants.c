@@ -19,8 +19,7 @@ sp_status sp_move_variants__prepare(sp_prepare *prepare, const sp_op *op, sp_err
 	sp_dtype *in_dtypes = sp_arena_array(prepare->arena, prepare->in_count, sizeof(*in_dtypes));
 	sp_prepare inner = *prepare;
 
-	if (state == NULL || in_dtypes == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state != NULL && in_dtypes != NULL, err, "an operator");
 	for (size_t i = 0; i < prepare->in_count; i++) {
 		in_dtypes[i] = prepare->in_dtypes[i];
 		if (in_dtypes[i] == SP_VARIANT)

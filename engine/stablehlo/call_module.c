@@ -49,8 +49,7 @@ static sp_status lower_dot(sp_node *node, const sp_node *nodes, sp_arena *arena,
 		return SP_OK;
 
 	attrs = sp_arena_array(arena, node->attr_count + 2, sizeof(*attrs));
-	if (attrs == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the graph");
+	SP_NEED_MEMORY(attrs, err, "the graph");
 	memcpy(attrs, node->attrs, node->attr_count * sizeof(*attrs));
 	attrs[node->attr_count++] = (sp_attr){
 		.name = "transpose_b", .kind = SP_ATTR_BOOL, .b = transpose};

@@ -44,8 +44,7 @@ sp_status sp_hash_table_create(sp_hash_table **out, sp_arena *arena,
 {
 	sp_hash_table *table = sp_arena_zeros(arena, 1, sizeof(*table));
 
-	if (table == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a hash table");
+	SP_NEED_MEMORY(table, err, "a hash table");
 	if ((options->key_dtype != SP_INT32 && options->key_dtype != SP_INT64 &&
 	     options->key_dtype != SP_STRING) ||
 	    !is_value_dtype(options->value_dtype))
@@ -163,9 +162,8 @@ sp_status sp_hash_table_reserve(sp_hash_table *table, size_t count, sp_error *er
 		keys = widen(table->arena, table->numbers, table->count, count, sizeof(int64_t));
 	values = widen(table->arena, table->values, table->count, count, table->value_size);
 	slots = sp_arena_zeros(table->arena, slot_count, sizeof(*slots));
-	if (keys == NULL || values == NULL || slots == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a hash table of %zu keys",
-				    count);
+	SP_NEED_MEMORY(keys != NULL && values != NULL && slots != NULL, err,
+		       "a hash table of %zu keys", count);
 	if (table->options.key_dtype == SP_STRING)
 		table->texts = keys;
 	else
@@ -200,8 +198,7 @@ static sp_status make_room(sp_hash_table *table, const sp_tensor *keys, const sp
 		return SP_OK;
 	if (add_text_sizes(&total, keys) && add_text_sizes(&total, values))
 		table->room = sp_arena_alloc(table->arena, total);
-	if (table->room == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the texts of a hash table");
+	SP_NEED_MEMORY(table->room, err, "the texts of a hash table");
 	return SP_OK;
 }
 

@@ -38,9 +38,7 @@ sp_status sp_resources_init_as(sp_resources *resources, const sp_resources *decl
 	sp_resources_init(resources, arena);
 	resources->columns = declared->columns;
 	resources->items = sp_arena_array(arena, declared->count, sizeof(*resources->items));
-	if (resources->items == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu resources",
-				    declared->count);
+	SP_NEED_MEMORY(resources->items, err, "%zu resources", declared->count);
 	resources->count = resources->capacity = declared->count;
 	for (size_t i = 0; i < declared->count; i++) {
 		sp_resource *item = &resources->items[i];

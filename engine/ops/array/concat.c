@@ -19,8 +19,7 @@ static sp_status prepare_concat(sp_prepare *prepare, sp_error *err)
 	concat_state *state = sp_prepare_state(prepare, sizeof(*state));
 	bool axis_first = prepare->node->op == &sp_op_Concat;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	if (prepare->in_count < 2)
 		return sp_error_set(err, SP_INVALID, "%s of %zu inputs", prepare->node->op_name,
 				    prepare->in_count);

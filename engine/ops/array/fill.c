@@ -33,8 +33,7 @@ static sp_status prepare_empty(sp_prepare *prepare, sp_error *err)
 {
 	sp_dtype *dtype = sp_prepare_state(prepare, sizeof(*dtype));
 
-	if (dtype == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(dtype, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_INT32, err));
 	SP_TRY(sp_node_attr_type(prepare->node, "dtype", SP_INVALID_DTYPE, dtype, err));

@@ -42,8 +42,7 @@ static sp_status prepare_gather_v2(sp_prepare *p, sp_error *err)
 {
 	gather_state *state = sp_prepare_state(p, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_node_attr_int(p->node, "batch_dims", 0, &state->batch_dims, err));
 	return prepare(p, 3, err);
 }

@@ -49,8 +49,7 @@ static sp_status prepare(sp_prepare *prepare, int version, size_t inputs, size_t
 {
 	diag_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->version = version;
 	state->left_above = state->left_below = true;
 	if (version == 3)

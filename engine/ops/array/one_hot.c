@@ -20,8 +20,7 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 	one_hot_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype indices;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 4, err));
 	SP_TRY(sp_node_attr_int(prepare->node, "axis", -1, &state->axis, err));
 	indices = prepare->in_dtypes[0];

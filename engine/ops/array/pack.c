@@ -14,8 +14,7 @@ static sp_status read_axis(sp_prepare *prepare, sp_error *err)
 {
 	pack_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	return sp_node_attr_int(prepare->node, "axis", 0, &state->axis, err);
 }
 

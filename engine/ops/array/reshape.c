@@ -139,8 +139,7 @@ static sp_status prepare_squeeze(sp_prepare *prepare, sp_error *err)
 	squeeze_state *state = sp_prepare_state(prepare, sizeof(*state));
 	const sp_attr *dims;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));
 	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[0], err));
 	SP_TRY(sp_node_attr_list(prepare->node, "squeeze_dims", SP_ATTR_INT, &dims, err));

@@ -97,8 +97,7 @@ static sp_status prepare_sequence(sp_prepare *prepare, sp_error *err)
 {
 	sequence_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_array__prepare(prepare, 2, err));
 	SP_TRY(sp_prepare_input_index(prepare, 1, err));
 	SP_TRY(sp_node_attr_int(prepare->node, "seq_dim", -1, &state->seq_dim, err));

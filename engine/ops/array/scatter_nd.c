@@ -88,8 +88,7 @@ static sp_status choose(sp_prepare *prepare, scatter_mode mode, sp_dtype dtype, 
 {
 	scatter_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->parts = is_complex(dtype) ? 2 : 1;
 	if (mode == SCATTER_UPDATE)
 		return SP_OK;

@@ -45,8 +45,7 @@ static sp_status prepare_any(sp_prepare *prepare, size_t inputs, sp_error *err)
 	slice_state *state = sp_prepare_state(prepare, sizeof(*state));
 	const sp_node *node = prepare->node;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_array__prepare(prepare, inputs, err));
 	SP_TRY(sp_elements__prepare_index(prepare, 1, SP_INT16, err));
 	SP_TRY(sp_array__same_dtype(prepare, 1, 4, err));

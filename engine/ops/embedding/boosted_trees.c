@@ -103,8 +103,7 @@ static sp_status prepare_walk(sp_prepare *prepare, sp_dtype out, sp_error *err)
 {
 	predict_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	if (prepare->in_count < 2)
 		return sp_error_set(err, SP_INVALID, "trees need a feature at least");
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));

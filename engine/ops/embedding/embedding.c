@@ -47,8 +47,7 @@ static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
 	const char *name = node->name;
 	sp_dtype dtype, key_dtype;
 
-	if (index == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a handle");
+	SP_NEED_MEMORY(index, err, "a handle");
 	SP_TRY(sp_prepare_inputs(prepare, 0, err));
 	SP_TRY(sp_node_attr_type(node, "dtype", SP_INVALID_DTYPE, &dtype, err));
 	SP_TRY(sp_node_attr_type(node, "Tkeys", SP_INVALID_DTYPE, &key_dtype, err));
@@ -59,8 +58,7 @@ static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
 	SP_TRY(sp_node_attr_bytes(node, "shared_name", "", &shared_name, err));
 	if (shared_name.size != 0)
 		name = sp_arena_text(prepare->arena, shared_name);
-	if (name == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a handle");
+	SP_NEED_MEMORY(name, err, "a handle");
 	SP_TRY(sp_resources_declare(prepare->resources, SP_RESOURCE_EMBEDDING, container, name,
 				    dtype, key_dtype, shape, index, err));
 	return sp_prepare_outputs(prepare, 1, SP_RESOURCE, err);
@@ -218,8 +216,7 @@ static sp_status prepare_gather_of(sp_prepare *prepare, size_t inputs, sp_error 
 	const sp_resource *resource;
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
 	SP_TRY(sp_node_attr_type(prepare->node, "dtype", SP_INVALID_DTYPE, &dtype, err));

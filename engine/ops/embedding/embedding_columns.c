@@ -49,15 +49,13 @@ static sp_status prepare_columns(sp_prepare *prepare, sp_error *err)
 	const sp_embedding_columns *columns = prepare->node->columns;
 	size_t first = 0;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for columns");
+	SP_NEED_MEMORY(state, err, "columns");
 	if (columns == NULL)
 		return sp_error_set(err, SP_INVALID, "only fusion makes this operator");
 	state->specs = columns->specs;
 	state->count = columns->count;
 	state->first = sp_arena_array(prepare->arena, state->count, sizeof(*state->first));
-	if (state->first == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for columns");
+	SP_NEED_MEMORY(state->first, err, "columns");
 	for (size_t i = 0; i < state->count; i++) {
 		const sp_column_spec *spec = &state->specs[i];
 

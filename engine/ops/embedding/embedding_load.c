@@ -46,8 +46,7 @@ static sp_status prepare_load(sp_prepare *prepare, const input_roles *roles, sp_
 	load_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->roles = *roles;
 	SP_TRY(sp_prepare_inputs(prepare, (size_t)roles->inputs, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, (size_t)roles->handle, SP_RESOURCE, err));

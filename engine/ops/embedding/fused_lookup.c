@@ -34,8 +34,7 @@ static sp_status prepare_any(sp_prepare *prepare, const char *fallback, fused_st
 	fused_state *state = sp_prepare_state(prepare, sizeof(*state));
 
 	*out = state;
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_node_attr_float(prepare->node, "max_norm", -1, &state->max_norm, err));
 	return sp_pool__read_combiner(prepare, fallback, &state->combiner, err);
 }

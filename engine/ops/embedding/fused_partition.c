@@ -112,8 +112,7 @@ static sp_status prepare_any(sp_prepare *prepare, const char *rule, int64_t part
 	partition_state *state = sp_prepare_state(prepare, sizeof(*state));
 
 	*out = state;
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(read_rule(prepare, rule, &state->rule, err));
 	SP_TRY(sp_node_attr_int(prepare->node, "num_partitions", parts, &parts, err));
 	if (parts < 1 || (uint64_t)parts > prepare->in_count)

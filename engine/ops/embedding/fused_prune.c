@@ -33,8 +33,7 @@ static sp_status prepare_prune(sp_prepare *prepare, sp_error *err)
 	prune_state *state = sp_prepare_state(prepare, sizeof(*state));
 	const sp_node *node = prepare->node;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->earlier = prepare->in_count == 3;
 	SP_TRY(sp_prepare_inputs(prepare, state->earlier ? 3 : 4, err));
 	for (size_t i = 0; i < 3; i++)

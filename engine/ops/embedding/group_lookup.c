@@ -120,8 +120,7 @@ static sp_status prepare_any(sp_prepare *prepare, group_state **out, sp_error *e
 	int64_t n;
 
 	*out = state;
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->has_matrices = node->op == &sp_op_GroupVariableLookup ||
 			      node->op == &sp_op_GroupVariableLookupDense;
 	SP_TRY(sp_node_attr_type(node, "dtype", SP_FLOAT, &dtype, err));

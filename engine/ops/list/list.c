@@ -25,8 +25,7 @@ sp_status sp_list__prepare_new(sp_prepare *prepare, size_t inputs, const char *d
 	sp_list_state *state = sp_prepare_state(prepare, sizeof(*state));
 
 	*out = state;
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a list");
+	SP_NEED_MEMORY(state, err, "a list");
 	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
 	state->shape.rank = -1;
 	if (dtype_name == NULL)

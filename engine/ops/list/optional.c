@@ -69,8 +69,7 @@ static sp_status prepare_get(sp_prepare *prepare, sp_error *err)
 {
 	get_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_VARIANT, err));
 	SP_TRY(sp_node_attr_list(prepare->node, "output_types", SP_ATTR_TYPE, &state->types, err));

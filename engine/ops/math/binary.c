@@ -22,8 +22,7 @@ sp_status sp_binary__prepare(sp_prepare *prepare, const sp_binary *binary, sp_er
 {
 	sp_binary_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	return sp_binary__prepare_state(prepare, binary, state, err);
 }
 

@@ -51,8 +51,7 @@ static sp_status prepare_equality(sp_prepare *prepare, sp_error *err)
 	equality_state *state = sp_prepare_state(prepare, sizeof(*state));
 	const sp_binary *binary = prepare->node->op == &sp_op_Equal ? &equal : &not_equal;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_node_attr_bool(prepare->node, "incompatible_shape_error", true,
 				 &state->refuse_shapes, err));
 	return sp_binary__prepare_state(prepare, binary, &state->binary, err);

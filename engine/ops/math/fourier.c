@@ -32,8 +32,7 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 	const char *attr = inverse ? "Treal" : "Tcomplex";
 	sp_dtype dtype, real, complex;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
 	dtype = prepare->in_dtypes[0];

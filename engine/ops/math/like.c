@@ -19,8 +19,7 @@ static sp_status prepare_like(sp_prepare *prepare, like_state **state, sp_error 
 	sp_dtype dtype;
 
 	*state = sp_prepare_state(prepare, sizeof(**state));
-	if (*state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(*state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));
 	dtype = prepare->in_dtypes[0];
 	(*state)->size = sp_dtype_size(dtype);

@@ -62,8 +62,7 @@ static sp_status prepare_select(sp_prepare *prepare, sp_error *err)
 	select_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 3, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_BOOL, err));
 	dtype = prepare->in_dtypes[1];

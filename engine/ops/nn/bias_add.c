@@ -30,8 +30,7 @@ static sp_status prepare_bias(sp_prepare *prepare, sp_error *err)
 	bias_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));
 	dtype = prepare->in_dtypes[0];
 	SP_TRY(sp_prepare_input_dtype(prepare, 1, dtype, err));
@@ -115,8 +114,7 @@ static sp_status prepare_gradient(sp_prepare *prepare, sp_error *err)
 	bias_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));
 	dtype = prepare->in_dtypes[0];
 	SP_TRY(read_format(prepare, state, err));

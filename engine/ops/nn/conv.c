@@ -27,8 +27,7 @@ static sp_status prepare_conv(sp_prepare *prepare, sp_error *err)
 	conv_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_window__read_filtered(&state->window, prepare, err));
 	dtype = prepare->in_dtypes[0];
 	if (sp_dtype_is_floating(dtype) || dtype == SP_INT32)

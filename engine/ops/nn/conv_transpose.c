@@ -50,8 +50,7 @@ static sp_status prepare_transpose(sp_prepare *prepare, sp_error *err)
 	transpose_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 3, err));
 	SP_TRY(sp_prepare_input_index(prepare, 0, err));
 	dtype = prepare->in_dtypes[1];

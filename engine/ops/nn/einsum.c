@@ -205,8 +205,7 @@ static sp_status prepare_einsum(sp_prepare *prepare, sp_error *err)
 	sp_bytes equation;
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_node_attr_bytes(prepare->node, "equation", "", &equation, err));
 	SP_TRY(parse_equation(state, equation, err));
 	SP_TRY(sp_prepare_inputs(prepare, state->operands, err));

@@ -124,8 +124,7 @@ static sp_status prepare_norm(sp_prepare *prepare, sp_error *err)
 	sp_dtype dtype;
 	float factor;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 5, err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "is_training", true, &state->training, err));
 	SP_TRY(sp_node_attr_float(prepare->node, "exponential_avg_factor", 1.0f, &factor, err));

@@ -31,8 +31,7 @@ static sp_status prepare_any(sp_prepare *prepare, const char *const flags[2], ba
 	matmul_state *state = sp_prepare_state(prepare, sizeof(*state));
 
 	*out = state;
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));
 	for (size_t i = 0; i < 2; i++)
 		SP_TRY(sp_node_attr_bool(prepare->node, flags[i], false, &state->transpose[i],

@@ -73,8 +73,7 @@ static sp_status prepare_pool(sp_prepare *prepare, sp_error *err)
 	pool_state *state = sp_prepare_state(prepare, sizeof(*state));
 	pixel_fn *const *kernels = prepare->node->op == &sp_op_MaxPool ? maxima : means;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));
 	SP_TRY(sp_window__read(&state->window, prepare, err));
 	SP_TRY(sp_window__read_list(prepare, "ksize", state->size, err));

@@ -80,8 +80,7 @@ static sp_status prepare_rows(sp_prepare *prepare, sp_error *err)
 {
 	softmax_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	*state = prepare->node->op == &sp_op_Softmax
 			 ? (softmax_state){softmax_row, softmax_doubles}
 			 : (softmax_state){log_softmax_row, log_softmax_doubles};

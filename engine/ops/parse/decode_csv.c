@@ -40,8 +40,7 @@ static sp_status prepare_csv(sp_prepare *prepare, sp_error *err)
 	const sp_node *node = prepare->node;
 	sp_bytes delimiter;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	if (prepare->in_count < 2)
 		return sp_error_set(err, SP_INVALID, "DecodeCSV has no columns");
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_STRING, err));

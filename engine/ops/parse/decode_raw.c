@@ -18,8 +18,7 @@ static sp_status read_attributes(sp_prepare *prepare, sp_error *err)
 	state *s = sp_prepare_state(prepare, sizeof(*s));
 	bool little;
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %s", prepare->node->op_name);
+	SP_NEED_MEMORY(s, err, "%s", prepare->node->op_name);
 	SP_TRY(sp_node_attr_type(prepare->node, "out_type", SP_INVALID_DTYPE, &s->dtype, err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "little_endian", true, &little, err));
 	switch (s->dtype) {

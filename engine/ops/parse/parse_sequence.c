@@ -62,8 +62,7 @@ static sp_status new_state(sp_prepare *prepare, sequence_state **out, sp_error *
 {
 	sequence_state *s = *out = sp_prepare_state(prepare, sizeof(*s));
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a parser");
+	SP_NEED_MEMORY(s, err, "a parser");
 	s->context.first_key = CONTEXT_KEYS;
 	s->lists.first_key = LIST_KEYS;
 	SP_TRY(sp_example_columns__count(prepare, "Ncontext_sparse", &s->context.sparse_count,
@@ -122,8 +121,7 @@ static sp_status prepare_v1(sp_prepare *prepare, sp_error *err)
 				 SP_ATTR_BYTES, &missing, err));
 	s->may_be_missing = sp_arena_zeros(prepare->arena, s->lists.dense_count + 1,
 					   sizeof(*s->may_be_missing));
-	if (s->may_be_missing == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a parser");
+	SP_NEED_MEMORY(s->may_be_missing, err, "a parser");
 	for (size_t i = 0; i < s->lists.dense_count; i++)
 		for (size_t k = 0; k < missing->count; k++)
 			s->may_be_missing[i] |= sp_bytes_equal(s->lists.dense_keys->bytes_list[i],

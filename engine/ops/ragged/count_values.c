@@ -273,8 +273,7 @@ static sp_status prepare_any(sp_prepare *prepare, count_source source, bool to_b
 	const sp_node *node = prepare->node;
 	sp_dtype weights;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->source = source;
 	state->to_bins = to_bins;
 	SP_TRY(sp_prepare_inputs(prepare, size + (to_bins ? 2 : 1), err));

@@ -141,8 +141,7 @@ static sp_status prepare_gather(sp_prepare *prepare, sp_error *err)
 	gather_state *state = sp_prepare_state(prepare, sizeof(*state));
 	int64_t depth, outputs;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for RaggedGather");
+	SP_NEED_MEMORY(state, err, "RaggedGather");
 	depth = (int64_t)prepare->in_count - 2;
 	SP_TRY(sp_node_attr_int(prepare->node, "PARAMS_RAGGED_RANK", depth, &depth, err));
 	SP_TRY(sp_node_attr_int(prepare->node, "OUTPUT_RAGGED_RANK", depth, &outputs, err));

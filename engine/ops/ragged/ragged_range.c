@@ -155,8 +155,7 @@ static sp_status prepare_range(sp_prepare *prepare, sp_error *err)
 	sp_dtype *splits_dtype = sp_prepare_state(prepare, sizeof(*splits_dtype));
 	sp_dtype dtype;
 
-	if (splits_dtype == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for RaggedRange");
+	SP_NEED_MEMORY(splits_dtype, err, "RaggedRange");
 	SP_TRY(sp_prepare_inputs(prepare, 3, err));
 	dtype = prepare->in_dtypes[0];
 	SP_TRY(sp_prepare_input_dtype(prepare, 1, dtype, err));

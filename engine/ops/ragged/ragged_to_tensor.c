@@ -338,8 +338,7 @@ static sp_status read_kinds(sp_prepare *prepare, to_tensor_state *state, sp_erro
 		return sp_error_set(err, SP_INVALID, "%zu row partition types for %zu inputs",
 				    types->count, prepare->in_count);
 	state->kinds = sp_arena_array(prepare->arena, types->count, sizeof(*state->kinds));
-	if (state->kinds == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for row partitions");
+	SP_NEED_MEMORY(state->kinds, err, "row partitions");
 	for (size_t i = 0; i < types->count; i++) {
 		SP_TRY(read_kind(types->bytes_list[i], &kind, err));
 		if (i == 0 && kind == FIRST_DIM_SIZE) {
@@ -360,8 +359,7 @@ static sp_status prepare_to_tensor(sp_prepare *prepare, sp_error *err)
 {
 	to_tensor_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for RaggedTensorToTensor");
+	SP_NEED_MEMORY(state, err, "RaggedTensorToTensor");
 	SP_TRY(read_kinds(prepare, state, err));
 	SP_TRY(sp_prepare_input_index(prepare, SHAPE, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, DEFAULT, prepare->in_dtypes[VALUES], err));

@@ -18,8 +18,7 @@ static sp_status new_state(sp_prepare *prepare, ragged_state **out, sp_error *er
 {
 	ragged_state *state = *out = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a ragged tensor");
+	SP_NEED_MEMORY(state, err, "a ragged tensor");
 	SP_TRY(sp_node_attr_type(prepare->node, "Tvalues", SP_INVALID_DTYPE, &state->values, err));
 	SP_TRY(sp_node_attr_type(prepare->node, "Tsplits", SP_INT64, &state->splits, err));
 	if (sp_dtype_size(state->values) == 0 || state->values == SP_RESOURCE)

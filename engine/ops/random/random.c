@@ -21,8 +21,7 @@ static sp_status prepare_any(sp_prepare *prepare, sp_random_kind kind, size_t in
 	random_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype, fallback = kind == SP_RANDOM_BITS ? SP_UINT64 : SP_FLOAT;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %s", prepare->node->op_name);
+	SP_NEED_MEMORY(state, err, "%s", prepare->node->op_name);
 	SP_TRY(sp_prepare_inputs(prepare, inputs + (kind == SP_RANDOM_INTEGER ? 2 : 0), err));
 	SP_TRY(sp_prepare_input_index(prepare, 0, err));
 	if (kind == SP_RANDOM_INTEGER) {

@@ -50,8 +50,7 @@ static sp_status prepare_arg(sp_prepare *prepare, sp_error *err)
 	arg_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));
 	SP_TRY(sp_prepare_input_index(prepare, 1, err));
 	SP_TRY(sp_node_attr_type(prepare->node, "output_type", SP_INT64, &state->result, err));

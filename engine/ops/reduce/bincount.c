@@ -21,8 +21,7 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 	bincount_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->by_row = prepare->node->op == &sp_op_DenseBincount;
 	SP_TRY(sp_prepare_inputs(prepare, 3, err));
 	if (state->by_row) {

@@ -48,8 +48,7 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
 	bound_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->upper = prepare->node->op == &sp_op_UpperBound;
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));
 	SP_TRY(sp_array__same_dtype(prepare, 0, 2, err));

@@ -19,8 +19,7 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 	const sp_attr *boundaries;
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));
 	SP_TRY(sp_node_attr_list(prepare->node, "boundaries", SP_ATTR_FLOAT, &boundaries, err));
 	state->boundaries = boundaries->f_list;

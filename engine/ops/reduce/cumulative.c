@@ -50,8 +50,7 @@ static sp_status prepare_scan(sp_prepare *prepare, sp_error *err)
 	scan_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));
 	SP_TRY(sp_prepare_input_index(prepare, 1, err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "exclusive", false, &state->exclusive, err));

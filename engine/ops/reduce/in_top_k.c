@@ -18,8 +18,7 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
 	in_top_k_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->k_is_input = prepare->node->op == &sp_op_InTopKV2;
 	SP_TRY(sp_prepare_inputs(prepare, state->k_is_input ? 3 : 2, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_FLOAT, err));

@@ -215,8 +215,7 @@ static sp_status prepare_any(sp_prepare *prepare, reduction kind, bool sorted, s
 	const element_kernels *kernels;
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %s", prepare->node->op_name);
+	SP_NEED_MEMORY(state, err, "%s", prepare->node->op_name);
 	SP_TRY(sp_prepare_inputs(prepare, sorted ? 2 : 3, err));
 	if (sorted || prepare->in_dtypes[1] != SP_INT16)
 		SP_TRY(sp_prepare_input_index(prepare, 1, err));

@@ -29,8 +29,7 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
 	top_k_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->k_is_input = true;
 	SP_TRY(sp_node_attr_bool(prepare->node, "sorted", true, &state->sorted, err));
 	SP_TRY(sp_array__prepare(prepare, 2, err));
@@ -50,8 +49,7 @@ static sp_status prepare_top_k(sp_prepare *prepare, sp_error *err)
 {
 	top_k_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_array__prepare(prepare, 1, err));
 	if (!sp_rank_key__has(prepare->in_dtypes[0]))
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);

@@ -24,8 +24,7 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 	const sp_op *op = prepare->node->op;
 	bool is_deeprec = op == &sp_op_UniqueWithCountsV3;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->has_axis = op == &sp_op_UniqueV2 || op == &sp_op_UniqueWithCountsV2;
 	state->has_counts = op != &sp_op_Unique && op != &sp_op_UniqueV2;
 	SP_TRY(sp_prepare_inputs(prepare, state->has_axis ? 2 : 1, err));

@@ -168,8 +168,7 @@ static sp_status prepare_concat(sp_prepare *prepare, sp_error *err)
 {
 	concat_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for SparseConcat");
+	SP_NEED_MEMORY(state, err, "SparseConcat");
 	state->parts = prepare->in_count / 3;
 	if (state->parts == 0 || prepare->in_count != 3 * state->parts)
 		return sp_error_set(err, SP_INVALID,

@@ -398,8 +398,7 @@ static sp_status prepare_any(sp_prepare *prepare, cross_kind kind, size_t more, 
 	cross_state *state = sp_prepare_state(prepare, sizeof(*state));
 	int64_t n;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %s", prepare->node->op_name);
+	SP_NEED_MEMORY(state, err, "%s", prepare->node->op_name);
 	SP_TRY(sp_node_attr_int(prepare->node, "N", -1, &n, err));
 	if (n < 0 || (uint64_t)n > prepare->in_count || prepare->in_count < 3 * (size_t)n + more)
 		return sp_error_set(err, SP_INVALID, "%s of %lld sparse columns has %zu inputs",

@@ -169,8 +169,7 @@ static sp_status prepare_matmul(sp_prepare *prepare, sp_error *err)
 	matmul_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a matrix product");
+	SP_NEED_MEMORY(state, err, "a matrix product");
 	SP_TRY(sp_prepare_inputs(prepare, 4, err));
 	SP_TRY(sp_prepare_input_index(prepare, 0, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 2, SP_INT64, err));

@@ -199,8 +199,7 @@ static sp_status prepare_any(sp_prepare *prepare, bool maximum, sp_error *err)
 	reduce_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a reduction");
+	SP_NEED_MEMORY(state, err, "a reduction");
 	SP_TRY(sp_prepare_inputs(prepare, 4, err));
 	SP_TRY(sp_sparse__prepare(prepare, 0, 2, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 3, SP_INT32, err));

@@ -140,8 +140,7 @@ static sp_status prepare_any(sp_prepare *prepare, sp_combiner combiner, size_t i
 	sparse_segment_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %s", prepare->node->op_name);
+	SP_NEED_MEMORY(state, err, "%s", prepare->node->op_name);
 	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
 	for (size_t i = 1; i < inputs; i++)
 		SP_TRY(sp_prepare_input_index(prepare, i, err));

@@ -159,8 +159,7 @@ static sp_status prepare_split(sp_prepare *prepare, sp_error *err)
 	split_state *state = sp_prepare_state(prepare, sizeof(*state));
 	int64_t parts;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for SparseSplit");
+	SP_NEED_MEMORY(state, err, "SparseSplit");
 	SP_TRY(sp_prepare_inputs(prepare, 4, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_INT64, err));
 	SP_TRY(sp_sparse__prepare(prepare, 1, 3, err));

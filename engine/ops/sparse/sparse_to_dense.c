@@ -103,8 +103,7 @@ static sp_status prepare_to_dense(sp_prepare *prepare, sp_error *err)
 {
 	to_dense_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for SparseToDense");
+	SP_NEED_MEMORY(state, err, "SparseToDense");
 	SP_TRY(sp_prepare_inputs(prepare, 4, err));
 	SP_TRY(sp_prepare_input_index(prepare, 0, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 1, prepare->in_dtypes[0], err));

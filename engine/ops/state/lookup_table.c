@@ -69,8 +69,7 @@ static sp_status prepare_handle(sp_prepare *prepare, table_kind kind, size_t inp
 {
 	uint64_t *index = sp_prepare_state(prepare, sizeof(*index));
 
-	if (index == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a handle");
+	SP_NEED_MEMORY(index, err, "a handle");
 	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
 	SP_TRY(declare(prepare, kind, index, err));
 	return sp_prepare_outputs(prepare, 1, SP_RESOURCE, err);
@@ -291,8 +290,7 @@ static sp_status prepare_export(sp_prepare *prepare, sp_error *err)
 {
 	export_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a table");
+	SP_NEED_MEMORY(state, err, "a table");
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
 	SP_TRY(sp_node_attr_type(prepare->node, "Tkeys", SP_INVALID_DTYPE, &state->keys, err));

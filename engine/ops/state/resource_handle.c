@@ -19,8 +19,7 @@ sp_status sp_resource_handle__prepare(sp_prepare *prepare, sp_resource_kind kind
 	sp_bytes container;
 	const char *name;
 
-	if (index == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a handle");
+	SP_NEED_MEMORY(index, err, "a handle");
 	SP_TRY(sp_prepare_inputs(prepare, 0, err));
 	SP_TRY(sp_resource_handle__name(prepare, &container, &name, err));
 	SP_TRY(sp_resources_declare(prepare->resources, kind, container, name, SP_INVALID_DTYPE,

@@ -104,8 +104,7 @@ sp_status sp_table_keys_copy(const sp_tensor *key, sp_arena *arena, const sp_ten
 	sp_bytes *held = sp_arena_alloc(arena, sizeof(*held));
 	char *text;
 
-	if (copy == NULL || held == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a key");
+	SP_NEED_MEMORY(copy != NULL && held != NULL, err, "a key");
 	*out = copy;
 	SP_TRY(sp_tensor_copy(copy, arena, key, err));
 	if (key->shape.rank == 0)

@@ -28,8 +28,7 @@ static sp_status prepare_text_file(sp_prepare *prepare, sp_error *err)
 	state *s = sp_prepare_state(prepare, sizeof(*s));
 	sp_bytes delimiter;
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a table initializer");
+	SP_NEED_MEMORY(s, err, "a table initializer");
 	SP_TRY(sp_node_attr_int(node, "key_index", INT64_MIN, &s->key_index, err));
 	SP_TRY(sp_node_attr_int(node, "value_index", INT64_MIN, &s->value_index, err));
 	SP_TRY(sp_node_attr_int(node, "vocab_size", -1, &s->vocab_size, err));

@@ -16,8 +16,7 @@ static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
 	const char *name;
 	sp_dtype dtype;
 
-	if (index == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a handle");
+	SP_NEED_MEMORY(index, err, "a handle");
 	SP_TRY(sp_prepare_inputs(prepare, 0, err));
 	SP_TRY(sp_node_attr_type(node, "dtype", SP_INVALID_DTYPE, &dtype, err));
 	SP_TRY(sp_resource_handle__name(prepare, &container, &name, err));
@@ -55,8 +54,7 @@ static sp_status prepare_on_variable(sp_prepare *prepare, size_t inputs, variabl
 				     sp_error *err)
 {
 	*state = sp_prepare_state(prepare, sizeof(**state));
-	if (*state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(*state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
 	return sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err);
 }

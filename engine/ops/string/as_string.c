@@ -80,8 +80,7 @@ static sp_status prepare_as_string(sp_prepare *prepare, sp_error *err)
 	sp_bytes fill;
 	int n;
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for AsString");
+	SP_NEED_MEMORY(s, err, "AsString");
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "scientific", false, &scientific, err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "shortest", false, &shortest, err));

@@ -48,8 +48,7 @@ static sp_status prepare_reduce_join(sp_prepare *prepare, sp_error *err)
 {
 	state *s = sp_prepare_state(prepare, sizeof(*s));
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for ReduceJoin");
+	SP_NEED_MEMORY(s, err, "ReduceJoin");
 	SP_TRY(sp_node_attr_bool(prepare->node, "keep_dims", false, &s->keep_dims, err));
 	SP_TRY(sp_node_attr_bytes(prepare->node, "separator", "", &s->separator, err));
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));

@@ -26,8 +26,7 @@ static sp_status prepare_full_match(sp_prepare *prepare, sp_error *err)
 	sp_bytes pattern;
 	sp_regex *regex;
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a regular expression");
+	SP_NEED_MEMORY(s, err, "a regular expression");
 	SP_TRY(sp_text_attr(prepare, "pattern", &pattern, err));
 	SP_TRY(sp_regex_create(&regex, pattern, err));
 	if (!sp_arena_own(prepare->arena, destroy, regex)) {

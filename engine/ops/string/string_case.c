@@ -21,8 +21,7 @@ static sp_status prepare_case(sp_prepare *prepare, sp_error *err)
 	case_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_bytes encoding;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_node_attr_bytes(prepare->node, "encoding", "", &encoding, err));
 	state->unicode = sp_bytes_equal_text(encoding, "utf-8");
 	if (encoding.size > 0 && !state->unicode)

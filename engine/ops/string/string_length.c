@@ -9,8 +9,7 @@ static sp_status prepare_length(sp_prepare *prepare, sp_error *err)
 {
 	state *s = sp_prepare_state(prepare, sizeof(*s));
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for StringLength");
+	SP_NEED_MEMORY(s, err, "StringLength");
 	SP_TRY(sp_text_attr_unit(prepare, &s->characters, err));
 	return sp_text_prepare_unary(prepare, SP_INT32, err);
 }

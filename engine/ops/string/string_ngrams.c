@@ -26,8 +26,7 @@ static sp_status prepare_ngrams(sp_prepare *prepare, sp_error *err)
 	state *s = sp_prepare_state(prepare, sizeof(*s));
 	const sp_attr *widths;
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for StringNGrams");
+	SP_NEED_MEMORY(s, err, "StringNGrams");
 	SP_TRY(sp_text_attr(prepare, "separator", &s->separator, err));
 	SP_TRY(sp_text_attr(prepare, "left_pad", &s->left_pad, err));
 	SP_TRY(sp_text_attr(prepare, "right_pad", &s->right_pad, err));

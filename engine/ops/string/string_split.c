@@ -122,8 +122,7 @@ static sp_status prepare_split(sp_prepare *prepare, sp_error *err)
 {
 	state *s = sp_prepare_state(prepare, sizeof(*s));
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for StringSplit");
+	SP_NEED_MEMORY(s, err, "StringSplit");
 	SP_TRY(sp_text_prepare_inputs(prepare, 2, err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "skip_empty", true, &s->skip_empty, err));
 	SP_TRY(sp_node_attr_int(prepare->node, "maxsplit", -1, &s->maxsplit, err));

@@ -10,8 +10,7 @@ static sp_status prepare_number(sp_prepare *prepare, sp_error *err)
 {
 	state *s = sp_prepare_state(prepare, sizeof(*s));
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for StringToNumber");
+	SP_NEED_MEMORY(s, err, "StringToNumber");
 	SP_TRY(sp_node_attr_type(prepare->node, "out_type", SP_FLOAT, &s->dtype, err));
 	if (s->dtype != SP_FLOAT && s->dtype != SP_DOUBLE && s->dtype != SP_INT32 &&
 	    s->dtype != SP_INT64)

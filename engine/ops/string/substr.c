@@ -9,8 +9,7 @@ static sp_status prepare_substr(sp_prepare *prepare, sp_error *err)
 {
 	state *s = sp_prepare_state(prepare, sizeof(*s));
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for Substr");
+	SP_NEED_MEMORY(s, err, "Substr");
 	SP_TRY(sp_prepare_inputs(prepare, 3, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_STRING, err));
 	SP_TRY(sp_prepare_input_index(prepare, 1, err));

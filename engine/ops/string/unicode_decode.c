@@ -16,8 +16,7 @@ static sp_status prepare_decode(sp_prepare *prepare, sp_error *err)
 {
 	decode_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_text_prepare_inputs(prepare, 1, err));
 	SP_TRY(sp_unicode__check_encoding(prepare, "input_encoding", err));
 	SP_TRY(sp_unicode__read_policy(prepare, &state->policy, err));

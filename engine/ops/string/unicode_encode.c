@@ -7,8 +7,7 @@ static sp_status prepare_encode(sp_prepare *prepare, sp_error *err)
 {
 	sp_unicode_policy *policy = sp_prepare_state(prepare, sizeof(*policy));
 
-	if (policy == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(policy, err, "an operator");
 	SP_TRY(sp_unicode__read_policy(prepare, policy, err));
 	SP_TRY(sp_unicode__check_encoding(prepare, "output_encoding", err));
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));

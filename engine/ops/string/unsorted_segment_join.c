@@ -18,8 +18,7 @@ static sp_status prepare_segment_join(sp_prepare *prepare, sp_error *err)
 {
 	state *s = sp_prepare_state(prepare, sizeof(*s));
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for UnsortedSegmentJoin");
+	SP_NEED_MEMORY(s, err, "UnsortedSegmentJoin");
 	SP_TRY(sp_node_attr_bytes(prepare->node, "separator", "", &s->separator, err));
 	SP_TRY(sp_prepare_inputs(prepare, 3, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_STRING, err));

@@ -59,8 +59,7 @@ static sp_status prepare_any(sp_prepare *prepare, conv_state **out, sp_error *er
 	conv_state *state = sp_prepare_state(prepare, sizeof(*state));
 
 	*out = state;
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->batch_groups = 1;
 	SP_TRY(sp_prepare_inputs(prepare, 7, err));
 	for (size_t i = 2; i < 7; i++)

@@ -36,8 +36,7 @@ static sp_status prepare_any(sp_prepare *prepare, dot_state **out, sp_error *err
 	dot_state *state = sp_prepare_state(prepare, sizeof(*state));
 
 	*out = state;
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));
 	return read_numbers(prepare, state, err);
 }

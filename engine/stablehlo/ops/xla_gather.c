@@ -16,8 +16,7 @@ static sp_status prepare_gather(sp_prepare *prepare, sp_error *err)
 {
 	sp_window_dims *dims = sp_prepare_state(prepare, sizeof(*dims));
 
-	if (dims == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(dims, err, "an operator");
 	SP_TRY(sp_window_dims__read(dims, prepare, err));
 	SP_TRY(sp_array__prepare(prepare, 3, err));
 	SP_TRY(sp_prepare_input_index(prepare, 1, err));

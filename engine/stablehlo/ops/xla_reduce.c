@@ -47,8 +47,7 @@ static sp_status prepare_reduce(sp_prepare *prepare, sp_error *err)
 	sp_scalar_types types = {.arguments = dtypes, .results = dtypes};
 	size_t n = prepare->in_count / 2;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	if (n == 0 || n > MOST_OPERANDS || prepare->in_count != 2 * n)
 		return sp_error_set(err, SP_INVALID, "%s of %zu inputs", prepare->node->op_name,
 				    prepare->in_count);

@@ -24,8 +24,7 @@ static sp_status prepare_precision(sp_prepare *prepare, sp_error *err)
 	int64_t exponent, mantissa;
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));
 	dtype = prepare->in_dtypes[0];
 	state->exponent = bits[dtype][0];

@@ -24,8 +24,7 @@ static sp_status prepare_reduce(sp_prepare *prepare, sp_error *err)
 	sp_dtype dtypes[2];
 	sp_scalar_types types = {dtypes, 2, dtypes, 1};
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_array__prepare(prepare, 7, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 1, prepare->in_dtypes[0], err));
 	for (size_t i = 2; i < 7; i++)

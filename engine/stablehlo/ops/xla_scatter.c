@@ -25,8 +25,7 @@ static sp_status prepare_scatter(sp_prepare *prepare, sp_error *err)
 	sp_dtype dtypes[2];
 	sp_scalar_types types = {dtypes, 2, dtypes, 1};
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_window_dims__read(&state->dims, prepare, err));
 	SP_TRY(sp_array__prepare(prepare, 3, err));
 	SP_TRY(sp_prepare_input_index(prepare, 1, err));

@@ -204,8 +204,7 @@ static sp_status prepare_sort(sp_prepare *prepare, sp_error *err)
 	sp_scalar_types types = {.arguments = arguments, .results = &result, .result_count = 1};
 	size_t n = prepare->in_count - 1;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	if (prepare->in_count < 2 || n > MOST_OPERANDS)
 		return sp_error_set(err, SP_INVALID, "%s of %zu inputs", prepare->node->op_name,
 				    prepare->in_count);
