@@ -200,6 +200,17 @@ void *sp_call_bytes(const sp_call *call, size_t count, size_t size);
 /* SP_NO_MEMORY with a message, after a NULL from sp_call_bytes(). */
 sp_status sp_call_no_memory(const sp_call *call);
 
+/* `to` becomes sp_call_bytes(); returns SP_NO_MEMORY from the calling function past the limit. */
+#define SP_CALL_BYTES(to, call, count, size)                   \
+	do {                                                   \
+		(to) = sp_call_bytes((call), (count), (size)); \
+		if ((to) == NULL)                              \
+			return sp_call_no_memory(call);        \
+	} while (0)
+
+/* The same for `count` of what `to` points at. */
+#define SP_CALL_ARRAY(to, call, count) SP_CALL_BYTES(to, call, count, sizeof(*(to)))
+
 /* sp_error_set(call->err, SP_INVALID, ...) */
 sp_status sp_call_invalid(const sp_call *call, const char *fmt, ...) SP_PRINTF(2, 3);
 

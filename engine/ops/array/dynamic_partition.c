@@ -68,11 +68,10 @@ static sp_status run(const sp_call *call)
 {
 	const sp_tensor *data = call->in[0], *partitions = call->in[1];
 	const int32_t *to = sp_tensor_i32(partitions);
-	int64_t *sizes = sp_call_bytes(call, call->out_count, sizeof(*sizes));
+	int64_t *sizes;
 	size_t row;
 
-	if (sizes == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(sizes, call, call->out_count);
 	SP_TRY(check_shapes(call));
 	SP_TRY(count_rows(call, sizes));
 	SP_TRY(make_outputs(call, sizes));

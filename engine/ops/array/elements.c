@@ -53,9 +53,7 @@ sp_status sp_elements__widen(const sp_call *call, const sp_tensor *tensor, const
 		*out = tensor->data;
 		return SP_OK;
 	}
-	wide = sp_call_bytes(call, tensor->count, sizeof(*wide));
-	if (wide == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(wide, call, tensor->count);
 	if (tensor->dtype == SP_INT32)
 		for (size_t i = 0; i < tensor->count; i++)
 			wide[i] = sp_tensor_i32(tensor)[i];

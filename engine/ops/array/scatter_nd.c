@@ -212,9 +212,7 @@ static sp_status join_strings(const sp_call *call, const sp_nd_index *index,
 		for (size_t i = 0; round == 0 && i < call->out[0]->count; i++) {
 			if (out[i].size == 0)
 				continue;
-			out[i].data = sp_call_bytes(call, out[i].size, 1);
-			if (out[i].data == NULL)
-				return sp_call_no_memory(call);
+			SP_CALL_BYTES(out[i].data, call, out[i].size, 1);
 			out[i].size = 0;
 		}
 	}

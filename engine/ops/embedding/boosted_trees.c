@@ -231,11 +231,9 @@ static sp_status make_path(const sp_call *call, const sp_trees *trees, path *out
 
 	for (size_t t = 0; t < trees->count; t++)
 		nodes += trees->trees[t].node_count;
-	out->features = sp_call_bytes(call, nodes, sizeof(*out->features));
-	out->sums = sp_call_bytes(call, nodes + 1, sizeof(*out->sums));
-	out->leaves = sp_call_bytes(call, trees->count, sizeof(*out->leaves));
-	if (out->features == NULL || out->sums == NULL || out->leaves == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(out->features, call, nodes);
+	SP_CALL_ARRAY(out->sums, call, nodes + 1);
+	SP_CALL_ARRAY(out->leaves, call, trees->count);
 	return SP_OK;
 }
 

@@ -185,9 +185,7 @@ sp_status sp_embedding__keys(const sp_call *call, size_t input, const sp_resourc
 	*out = keys->data;
 	if (keys->dtype == SP_INT64)
 		return SP_OK;
-	wide = sp_call_bytes(call, keys->count, sizeof(*wide));
-	if (wide == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(wide, call, keys->count);
 	for (size_t i = 0; i < keys->count; i++)
 		wide[i] = sp_tensor_i32(keys)[i];
 	*out = wide;

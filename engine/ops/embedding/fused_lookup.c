@@ -235,9 +235,7 @@ static sp_status run_safe(const sp_call *call)
 	SP_TRY(read_indices(call, 3, ids->count, batch, &indices));
 	shape = sp_shape_matrix(batch, table->shape.dims[1]);
 	SP_TRY(sp_call_output(call, 0, SP_FLOAT, &shape));
-	counts = sp_call_bytes(call, (size_t)batch, sizeof(*counts));
-	if (counts == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(counts, call, (size_t)batch);
 	sp_pool__init(&pool, call->out[0]->data, counts, (size_t)batch,
 		      (size_t)table->shape.dims[1]);
 	SP_TRY(add_ids(call, ids, table, &indices, true, &pool));

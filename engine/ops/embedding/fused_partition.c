@@ -254,11 +254,9 @@ static sp_status make_room(const sp_call *call, pre_lookup *pre)
 		memset(call->out[2 * parts]->data, 0, (size_t)size * sizeof(int32_t));
 	pre->row_flags = call->out[2 * parts]->data;
 	pre->id_flags = pre->row_flags + pre->batch;
-	pre->part = sp_call_bytes(call, pre->count, sizeof(*pre->part));
-	pre->local_id = sp_call_bytes(call, pre->count, sizeof(*pre->local_id));
-	pre->counts = sp_call_bytes(call, parts, sizeof(*pre->counts));
-	if (pre->part == NULL || pre->local_id == NULL || pre->counts == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(pre->part, call, pre->count);
+	SP_CALL_ARRAY(pre->local_id, call, pre->count);
+	SP_CALL_ARRAY(pre->counts, call, parts);
 	memset(pre->counts, 0, parts * sizeof(*pre->counts));
 	return SP_OK;
 }

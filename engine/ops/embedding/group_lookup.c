@@ -295,9 +295,7 @@ static sp_status write_unique(const sp_call *call, const lookup *l)
 	sp_row_set set;
 
 	SP_TRY(sp_row_set__init(&set, call, &rows));
-	firsts = sp_call_bytes(call, keys->count, sizeof(*firsts));
-	if (firsts == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(firsts, call, keys->count);
 	SP_TRY(sp_call_output(call, 2 * n + l->i, SP_INT32, &shape));
 	distinct = sp_row_set__number(&set, call->out[2 * n + l->i]->data, firsts);
 	shape = sp_shape_vector((int64_t)distinct);
@@ -322,9 +320,7 @@ static sp_status spread_fallback(const sp_call *call, lookup *l)
 				       "default values of %zu numbers have no row of %zu for each "
 				       "of the %zu distinct keys of lookup %zu",
 				       rows->count, dim, distinct, l->i);
-	to = sp_call_bytes(call, l->count, dim * sizeof(*to));
-	if (to == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(to, call, l->count, dim * sizeof(*to));
 	for (size_t k = 0; k < l->count; k++)
 		memcpy(to + k * dim, sp_tensor_f32(rows) + (size_t)numbers[k] * dim,
 		       dim * sizeof(*to));
@@ -387,10 +383,8 @@ static sp_status make_sparse(const sp_call *call, lookup *l)
 	shape.dims[shape.rank++] = state->dim;
 	SP_TRY(sp_call_output(call, l->i, SP_FLOAT, &shape));
 	places = call->out[l->i]->count / dim;
-	counts = sp_call_bytes(call, places, sizeof(*counts));
-	l->places = sp_call_bytes(call, l->count, sizeof(*l->places));
-	if (counts == NULL || l->places == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(counts, call, places);
+	SP_CALL_ARRAY(l->places, call, l->count);
 	sp_pool__init(&l->pool, call->out[l->i]->data, counts, places, dim);
 	return write_counts(call, l);
 }

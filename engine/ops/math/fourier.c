@@ -128,11 +128,9 @@ static sp_status make_plan(const sp_call *call, size_t n, plan *p)
 		for (; left % factor == 0; left /= factor)
 			p->factors[p->factor_count++] = factor;
 	}
-	p->roots = sp_call_bytes(call, n, sizeof(number));
-	p->x = sp_call_bytes(call, n, sizeof(number));
-	p->y = sp_call_bytes(call, n, sizeof(number));
-	if (p->roots == NULL || p->x == NULL || p->y == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(p->roots, call, n, sizeof(number));
+	SP_CALL_BYTES(p->x, call, n, sizeof(number));
+	SP_CALL_BYTES(p->y, call, n, sizeof(number));
 	for (size_t k = 0; k < n; k++) {
 		double angle = 2 * M_PI * (double)k / (double)n;
 

@@ -169,9 +169,7 @@ static sp_status run_transpose(const sp_call *call)
 	g = (sp_gemm){.a = from->data, .k = outputs, .b = filter->data, .n = patch};
 	g.a_row = g.b_column = outputs;
 	g.a_column = g.b_row = 1;
-	g.c = sp_call_bytes(call, piece_length((size_t)plan.positions, patch), patch * size);
-	if (g.c == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(g.c, call, piece_length((size_t)plan.positions, patch), patch * size);
 	for (size_t i = 0; i < images; i++) {
 		add_image(state, &plan, g, size,
 			  (char *)out->data + i * (out->count / images) * size);

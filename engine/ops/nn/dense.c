@@ -45,9 +45,7 @@ static sp_status as_floats(const sp_call *call, const sp_tensor *tensor, const f
 	*out = tensor->data;
 	if (tensor->dtype == SP_FLOAT)
 		return SP_OK;
-	copy = sp_call_bytes(call, tensor->count, sizeof(*copy));
-	if (copy == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(copy, call, tensor->count);
 	sp_widen_find(tensor->dtype)(tensor->data, copy, tensor->count);
 	*out = copy;
 	return SP_OK;

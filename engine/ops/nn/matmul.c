@@ -175,9 +175,7 @@ static sp_status operand(const sp_call *call, size_t i, const char **out)
 	*out = in->data;
 	if (state->cast[i] == NULL && !state->conjugate[i])
 		return SP_OK;
-	copy = sp_call_bytes(call, in->count, sp_dtype_size(state->result));
-	if (copy == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(copy, call, in->count, sp_dtype_size(state->result));
 	if (state->conjugate[i])
 		sp_complex__conjugate(copy, in->data, in->count, in->dtype);
 	else

@@ -105,9 +105,7 @@ static sp_status run_rows(const sp_call *call)
 	if (in->count == 0)
 		return SP_OK;
 	width = (size_t)in->shape.dims[in->shape.rank - 1];
-	scratch = sp_call_bytes(call, 2 * width, sizeof(*scratch));
-	if (scratch == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(scratch, call, 2 * width);
 	for (size_t i = 0; i < in->count; i += width)
 		if (in->dtype == SP_FLOAT) {
 			state->row(sp_tensor_f32(in) + i, sp_tensor_f32(out) + i, scratch, width);

@@ -142,9 +142,7 @@ static sp_status run_padded(const sp_call *call)
 				       SP_MAX_RANK);
 	shape.dims[shape.rank++] = length / (int64_t)s->size;
 	SP_TRY(sp_call_output(call, 0, s->dtype, &shape));
-	padded = sp_call_bytes(call, 1, (size_t)length);
-	if (padded == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(padded, call, 1, (size_t)length);
 	for (size_t i = 0; i < call->in[0]->count; i++) {
 		size_t size = text[i].size < (size_t)length ? text[i].size : (size_t)length;
 

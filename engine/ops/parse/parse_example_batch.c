@@ -109,9 +109,7 @@ static sp_status fill_grid(batch *b)
 
 	if (!sp_size_mul(&count, b->state->column_count, b->size))
 		return sp_call_no_memory(b->call);
-	b->cells = sp_call_bytes(b->call, count, sizeof(*b->cells));
-	if (b->cells == NULL)
-		return sp_call_no_memory(b->call);
+	SP_CALL_ARRAY(b->cells, b->call, count);
 	memset(b->cells, 0, count * sizeof(*b->cells));
 	for (size_t e = 0; e < b->size; e++) {
 		SP_TRY(find_features(b, e));

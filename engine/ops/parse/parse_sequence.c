@@ -452,9 +452,7 @@ static sp_status run_sequence(const sp_call *call)
 				       call->in[FLAGS]->count, s->lists.dense_count);
 	if (!sp_size_mul(&count, s->lists.column_count, q.size))
 		return sp_call_no_memory(call);
-	q.cells = sp_call_bytes(call, count, sizeof(*q.cells));
-	if (q.cells == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(q.cells, call, count);
 	if (count != 0)
 		memset(q.cells, 0, count * sizeof(*q.cells));
 	SP_TRY(sp_example_keys__read(call, q.lists, &q.keys));

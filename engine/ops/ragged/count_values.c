@@ -251,10 +251,8 @@ static sp_status run_count(const sp_call *call)
 
 	if (c.weights->count != 0 && !sp_shape_equal(&c.weights->shape, &c.values->shape))
 		return sp_call_invalid(call, "the weights are not of the shape of the values");
-	c.entries = sp_call_bytes(call, c.values->count, 2 * sizeof(*c.entries));
-	c.places = sp_call_bytes(call, c.values->count, sizeof(*c.places));
-	if (c.entries == NULL || c.places == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(c.entries, call, c.values->count, 2 * sizeof(*c.entries));
+	SP_CALL_ARRAY(c.places, call, c.values->count);
 	c.width = state->max > 0 ? state->max : state->min > 1 ? state->min : 1;
 	SP_TRY(read_rows(&c));
 	SP_TRY(take_all(&c));

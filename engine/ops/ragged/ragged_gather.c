@@ -31,9 +31,7 @@ static sp_status read_indices(const sp_call *call, const sp_splits *outer, picke
 	const sp_tensor *indices = call->in[state->depth + 1];
 
 	p->count = indices->count;
-	p->ranges = sp_call_bytes(call, p->count, sizeof(*p->ranges));
-	if (p->ranges == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(p->ranges, call, p->count);
 	for (size_t i = 0; i < p->count; i++) {
 		int64_t row = sp_tensor_index(indices, i);
 

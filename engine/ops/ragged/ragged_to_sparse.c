@@ -23,9 +23,7 @@ static sp_status read_nest(const sp_call *call, nest *n)
 	n->values = call->in[n->depth];
 	SP_TRY(sp_splits__read_all(call, n->depth, true, &n->levels));
 	n->inner = (size_t)sp_shape_product(&n->values->shape, 1, n->values->shape.rank);
-	n->rows = sp_call_bytes(call, n->depth, sizeof(*n->rows));
-	if (n->rows == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(n->rows, call, n->depth);
 	memset(n->rows, 0, n->depth * sizeof(*n->rows));
 	return SP_OK;
 }

@@ -297,9 +297,7 @@ static sp_status run_to_tensor(const sp_call *call)
 	if (call->out[0]->count == 0)
 		return SP_OK;
 	width = (size_t)sp_shape_product(&values->shape, 1, values->shape.rank);
-	row = sp_call_bytes(call, width, size);
-	if (row == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(row, call, width, size);
 	out = call->out[0]->data;
 	write_default_row(row, call->in[DEFAULT], &values->shape, width, size);
 	sp_elements__fill(out, call->out[0]->count / width, row, width * size);

@@ -115,9 +115,7 @@ static sp_status run_batched(const sp_call *call)
 
 	SP_TRY(sp_splits__read_all(call, rank, true, &splits));
 	n = splits[0].rows;
-	rows = sp_call_bytes(call, n, sizeof(*rows));
-	if (rows == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(rows, call, n);
 	SP_TRY(sp_list__cut_begin(call, call->in[rank], n, &values));
 	SP_TRY(fill_rows(call, splits, &values, rows));
 	sp_list__cut_end(call, &values);

@@ -33,11 +33,10 @@ static sp_rows rows_of(const sp_tensor *vector)
 static sp_status find_missing(const sp_call *call, uint32_t *missing, size_t *count)
 {
 	sp_rows x = rows_of(call->in[0]), y = rows_of(call->in[1]);
-	uint32_t *scratch = sp_call_bytes(call, y.n, 2 * sizeof(*scratch));
+	uint32_t *scratch;
 	sp_row_set set;
 
-	if (scratch == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(scratch, call, y.n, 2 * sizeof(*scratch));
 	SP_TRY(sp_row_set__init(&set, call, &y));
 	sp_row_set__number(&set, scratch, scratch + y.n);
 	*count = 0;
@@ -58,9 +57,7 @@ static sp_status run(const sp_call *call)
 	SP_TRY(sp_array__need_rank(call, 1, 1));
 	if (x->count > INT32_MAX)
 		return sp_call_invalid(call, "%zu elements are too many", x->count);
-	missing = sp_call_bytes(call, x->count, sizeof(*missing));
-	if (missing == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(missing, call, x->count);
 	SP_TRY(find_missing(call, missing, &count));
 	shape = sp_shape_vector((int64_t)count);
 	SP_TRY(sp_call_output(call, 0, x->dtype, &shape));

@@ -268,10 +268,8 @@ static sp_status run(const sp_call *call)
 	SP_TRY(sp_call_output(call, 1, state->index_dtype, &shape));
 	if (call->out[0]->count == 0)
 		return SP_OK;
-	keys = sp_call_bytes(call, (size_t)columns, sizeof(*keys));
-	best = sp_call_bytes(call, (size_t)k + 1, sizeof(*best));
-	if (keys == NULL || best == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(keys, call, (size_t)columns);
+	SP_CALL_ARRAY(best, call, (size_t)k + 1);
 	for (size_t row = 0; row < in->count / (size_t)columns; row++) {
 		sp_rank_key__read(keys, in->dtype, in->data, row * (size_t)columns,
 				  (size_t)columns);

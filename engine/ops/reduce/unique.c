@@ -112,10 +112,8 @@ static sp_status run(const sp_call *call)
 			 .n = (size_t)in->dims[axis],
 			 .inner = (size_t)sp_shape_product(in, axis + 1, in->rank)};
 	SP_TRY(sp_row_set__init(&set, call, &rows));
-	ids = sp_call_bytes(call, rows.n, sizeof(*ids));
-	firsts = sp_call_bytes(call, rows.n, sizeof(*firsts));
-	if (ids == NULL || firsts == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(ids, call, rows.n);
+	SP_CALL_ARRAY(firsts, call, rows.n);
 	count = sp_row_set__number(&set, ids, firsts);
 	SP_TRY(write_firsts(call, &rows, axis, firsts, count));
 	SP_TRY(write_numbers(call, 1, ids, rows.n));

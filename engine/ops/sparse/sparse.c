@@ -86,10 +86,8 @@ sp_status sp_sparse__order(const sp_call *call, const int64_t *indices, size_t c
 	*out = NULL;
 	if (sp_sparse__is_ordered(indices, count, rank))
 		return SP_OK;
-	order = sp_call_bytes(call, count, sizeof(*order));
-	merged = sp_call_bytes(call, count, sizeof(*merged));
-	if (order == NULL || merged == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(order, call, count);
+	SP_CALL_ARRAY(merged, call, count);
 	for (size_t i = 0; i < count; i++)
 		order[i] = i;
 	for (size_t run = 1; run < count; run *= 2) {

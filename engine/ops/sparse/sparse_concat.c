@@ -74,9 +74,7 @@ static sp_status order_part(const sp_call *call, const sp_sparse *part, size_t a
 	*order = NULL;
 	if (sp_sparse__is_ordered(part->indices, part->count, part->rank))
 		return SP_OK;
-	turned = sp_call_bytes(call, part->count * part->rank, sizeof(*turned));
-	if (turned == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(turned, call, part->count * part->rank);
 	for (size_t i = 0; i < part->count; i++) {
 		const int64_t *row = part->indices + i * part->rank;
 		int64_t *to = turned + i * part->rank;
@@ -142,10 +140,8 @@ static sp_status run_concat(const sp_call *call)
 
 	SP_TRY(measure(call, &all, &axis));
 	row = all.rank * sizeof(*all.indices);
-	all.indices = sp_call_bytes(call, all.count, row);
-	all.values = sp_call_bytes(call, all.count, size);
-	if (all.indices == NULL || all.values == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(all.indices, call, all.count, row);
+	SP_CALL_BYTES(all.values, call, all.count, size);
 	SP_TRY(join(call, &all, axis));
 	SP_TRY(sp_sparse__order(call, all.indices, all.count, all.rank, &order));
 	shape = sp_shape_matrix((int64_t)all.count, (int64_t)all.rank);

@@ -109,11 +109,10 @@ static sp_status read_batch(const sp_call *call, cross *x)
 static sp_status find_rows(const sp_call *call, const sp_tensor *indices, int64_t batch,
 			   const int64_t **out)
 {
-	int64_t *starts = sp_call_bytes(call, (size_t)batch + 1, sizeof(*starts));
+	int64_t *starts;
 	int64_t at = 0, count = indices->shape.dims[0];
 
-	if (starts == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(starts, call, (size_t)batch + 1);
 	for (int64_t row = 0; row < batch; row++) {
 		starts[row] = at;
 		while (at < count && sp_tensor_i64(indices)[2 * at] == row)
@@ -128,10 +127,8 @@ static sp_status read_columns(const sp_call *call, cross *x)
 {
 	const cross_state *state = call->state;
 
-	x->columns = sp_call_bytes(call, x->count, sizeof(*x->columns));
-	x->digits = sp_call_bytes(call, x->count, sizeof(*x->digits));
-	if (x->columns == NULL || x->digits == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(x->columns, call, x->count);
+	SP_CALL_ARRAY(x->digits, call, x->count);
 	memset(x->digits, 0, x->count * sizeof(*x->digits));
 	for (size_t i = 0; i < x->count; i++) {
 		column *c = &x->columns[i];
@@ -204,10 +201,9 @@ static uint64_t fingerprint(const cross *x, const column *c, size_t i)
 
 static sp_status make_fingerprints(const sp_call *call, const cross *x, column *c)
 {
-	uint64_t *out = sp_call_bytes(call, c->values->count, sizeof(*out));
+	uint64_t *out;
 
-	if (out == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(out, call, c->values->count);
 	for (size_t i = 0; i < c->values->count; i++)
 		out[i] = fingerprint(x, c, i);
 	c->fingerprints = out;
@@ -224,10 +220,8 @@ static sp_status make_texts(const sp_call *call, column *c)
 		c->texts = sp_tensor_strings(c->values);
 		return SP_OK;
 	}
-	out = sp_call_bytes(call, c->values->count, sizeof(*out));
-	digits = sp_call_bytes(call, c->values->count, DIGITS);
-	if (out == NULL || digits == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(out, call, c->values->count);
+	SP_CALL_BYTES(digits, call, c->values->count, DIGITS);
 	for (size_t i = 0; i < c->values->count; i++, digits += DIGITS)
 		out[i] = (sp_bytes){digits, (size_t)snprintf(digits, DIGITS, "%" PRId64,
 							     sp_tensor_i64(c->values)[i])};

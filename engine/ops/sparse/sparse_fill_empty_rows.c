@@ -113,9 +113,7 @@ static sp_status run_fill(const sp_call *call)
 	SP_TRY(sp_call_output(call, 2, SP_BOOL, &shape));
 	shape = sp_shape_vector((int64_t)f.in.count);
 	SP_TRY(sp_call_output(call, 3, SP_INT64, &shape));
-	f.next = sp_call_bytes(call, (size_t)f.rows, sizeof(*f.next));
-	if (f.next == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(f.next, call, (size_t)f.rows);
 	is_empty = sp_tensor_bool(call->out[2]);
 	SP_TRY(count_rows(call, &f));
 	place_rows(&f, is_empty);

@@ -176,14 +176,10 @@ static sp_status run_reduce(const sp_call *call)
 	SP_TRY(sp_sparse__read(call, 0, 1, 2, &in));
 	SP_TRY(read_axes(call, in.rank, is_reduced));
 	SP_TRY(make_dense(call, &in, is_reduced));
-	cells = sp_call_bytes(call, in.count, sizeof(*cells));
-	if (cells == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(cells, call, in.count);
 	SP_TRY(find_cells(call, &in, is_reduced, cells));
 	if (state->maximum) {
-		r.taken = sp_call_bytes(call, out->count, sizeof(*r.taken));
-		if (r.taken == NULL)
-			return sp_call_no_memory(call);
+		SP_CALL_ARRAY(r.taken, call, out->count);
 		memset(r.taken, 0, out->count);
 	}
 	r.values = in.values->data;

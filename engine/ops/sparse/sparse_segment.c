@@ -256,9 +256,7 @@ static sp_status run_any(const sp_call *call)
 		return SP_OK;
 	rows.width = (size_t)sp_shape_product(&shape, 1, shape.rank);
 	if (data->dtype == SP_HALF || data->dtype == SP_BFLOAT16) {
-		scratch = sp_call_bytes(call, rows.width, sizeof(*scratch));
-		if (scratch == NULL)
-			return sp_call_no_memory(call);
+		SP_CALL_ARRAY(scratch, call, rows.width);
 	}
 	pool_segments(call, &rows, ids, scratch);
 	return SP_OK;

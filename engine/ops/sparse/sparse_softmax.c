@@ -86,9 +86,7 @@ static sp_status run_softmax(const sp_call *call)
 		memcpy((char *)out->data + i * size,
 		       (const char *)in.values->data + row_at(order, i) * size, size);
 	if (out->dtype == SP_HALF) {
-		scratch = sp_call_bytes(call, in.count, sizeof(*scratch));
-		if (scratch == NULL)
-			return sp_call_no_memory(call);
+		SP_CALL_ARRAY(scratch, call, in.count);
 	}
 	for (size_t start = 0, end; start < in.count; start = end) {
 		end = row_end(&in, order, start);

@@ -335,9 +335,7 @@ static sp_status run_export(const sp_call *call)
 		return SP_OK;
 	}
 	held = (sp_tensor){.dtype = SP_STRING, .count = sp_hash_table_size(resource->hash_table)};
-	held.data = sp_call_bytes(call, held.count, sizeof(sp_bytes));
-	if (held.data == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(held.data, call, held.count, sizeof(sp_bytes));
 	sp_hash_table_export(resource->hash_table, &held, call->out[1]);
 	sp_table_keys_unpack(&held, resource->key_width, call->out[0]);
 	return SP_OK;

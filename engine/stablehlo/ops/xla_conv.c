@@ -268,9 +268,7 @@ static sp_status arrange(const sp_call *call, int i, const conv *c, const char *
 
 	*out = in->data;
 	if (!is_in_order(p, c->spatial, i == 1)) {
-		copy = sp_call_bytes(call, in->count, size);
-		if (copy == NULL)
-			return sp_call_no_memory(call);
+		SP_CALL_BYTES(copy, call, in->count, size);
 		plan_reorder(p, &in->shape, c->spatial, i == 1, size, &strided);
 		sp_strided_copy__run(&strided, copy, in->data, size);
 		*out = copy;
@@ -294,10 +292,9 @@ static sp_status write_output(const sp_call *call, const conv *c, char *result)
 		return SP_OK;
 	}
 	if (state->product.narrow != NULL) {
-		char *narrow = sp_call_bytes(call, out->count, size);
+		char *narrow;
 
-		if (narrow == NULL)
-			return sp_call_no_memory(call);
+		SP_CALL_BYTES(narrow, call, out->count, size);
 		state->product.narrow(result, narrow, out->count);
 		result = narrow;
 	}
@@ -443,9 +440,7 @@ static sp_status run_conv(const sp_call *call)
 	SP_TRY(make_scratch(call, &c, &s));
 	result = out->data;
 	if (state->product.narrow != NULL || !is_in_order(o, c.spatial, false))
-		result = sp_call_bytes(call, out->count, c.size);
-	if (result == NULL)
-		return sp_call_no_memory(call);
+		SP_CALL_BYTES(result, call, out->count, c.size);
 	for (size_t g = 0; g < (size_t)(c.feature_groups * c.batch_groups); g++)
 		multiply_group(state, &c, &s, g, lhs, rhs, result);
 	return write_output(call, &c, result);

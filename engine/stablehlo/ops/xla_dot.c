@@ -171,11 +171,10 @@ static sp_status rearrange(const sp_call *call, int i, operand *o)
 	const sp_tensor *in = call->in[i];
 	size_t size = sp_dtype_size(in->dtype);
 	int64_t strides[SP_MAX_RANK], to = (int64_t)(in->count * size);
-	char *copy = sp_call_bytes(call, in->count, size);
+	char *copy;
 	sp_strided_copy strided = {.rank = 0};
 
-	if (copy == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(copy, call, in->count, size);
 	sp_strided_copy__strides(&in->shape, size, strides);
 	for (int r = 0; r < ROLES; r++) {
 		group *g = &o->groups[r];
@@ -257,9 +256,7 @@ static sp_status run_dot(const sp_call *call)
 		SP_TRY(arrange(call, i, &operands[i]));
 	c = out->data;
 	if (state->product.narrow != NULL)
-		c = sp_call_bytes(call, out->count, sp_dtype_size(state->product.computed));
-	if (c == NULL)
-		return sp_call_no_memory(call);
+		SP_CALL_BYTES(c, call, out->count, sp_dtype_size(state->product.computed));
 	multiply(state, operands, c);
 	if (state->product.narrow != NULL)
 		state->product.narrow(c, out->data, out->count);

@@ -120,9 +120,7 @@ static sp_status lay_out(const sp_call *call, size_t i, const layout *l, const c
 	*out = in->data;
 	if (l->reduced_first)
 		return SP_OK;
-	copy = sp_call_bytes(call, in->count, size);
-	if (copy == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(copy, call, in->count, size);
 	sp_strided_copy__strides(&in->shape, size, strides);
 	for (int kept = 0; kept < 2; kept++)
 		for (int d = 0; d < in->shape.rank; d++) {

@@ -255,9 +255,7 @@ static sp_status run_reduce(const sp_call *call)
 	SP_TRY(sp_scalar_run__start(&run, call, state->code));
 	r.w = &w;
 	r.run = &run;
-	r.gathered = sp_call_bytes(call, 2 * SP_SCALAR_LANES, r.size);
-	if (r.gathered == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(r.gathered, call, 2 * SP_SCALAR_LANES, r.size);
 	for (int i = 0; i < w.rank; i++)
 		r.sizes[i] = w.along[i].size;
 	d = state->is_free ? running_dimension(&w, &in->shape, &back) : -1;

@@ -72,10 +72,8 @@ static sp_status make_scratch(const sp_call *call, const sp_windows *w, scratch 
 	s->count = 1;
 	for (int i = 0; i < w->strided.rank; i++)
 		s->count *= (size_t)w->strided.dims[i];
-	s->window = sp_call_bytes(call, s->count, size);
-	s->update = sp_call_bytes(call, s->count, size);
-	if (s->window == NULL || s->update == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(s->window, call, s->count, size);
+	SP_CALL_BYTES(s->update, call, s->count, size);
 	s->gather = s->scatter = s->take = w->strided;
 	for (int i = w->strided.rank - 1; i >= 0; i--) {
 		s->gather.to[i] = s->take.to[i] = s->scatter.from[i] = stride;

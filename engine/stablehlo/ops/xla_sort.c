@@ -153,9 +153,7 @@ static sp_status lay_out(const sp_call *call, size_t i, const lines *l, const ch
 	*out = in->data;
 	if (inner == 1)
 		return SP_OK;
-	copy = sp_call_bytes(call, in->count, (size_t)size);
-	if (copy == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(copy, call, in->count, (size_t)size);
 	sp_strided_copy__add(&strided, (int64_t)l->outer, inner * n * size, inner * n * size);
 	sp_strided_copy__add(&strided, inner, n * size, size);
 	sp_strided_copy__add(&strided, n, size, inner * size);
