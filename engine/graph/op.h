@@ -128,6 +128,7 @@ typedef struct sp_op {
 	 */
 	const char *outputs;
 	unsigned flags;
+	const char *types; /* of sp_prepare_types(), if that is all there is to prepare */
 
 	sp_status (*prepare)(sp_prepare *prepare, sp_error *err);
 
@@ -143,6 +144,15 @@ typedef struct sp_op {
 				  .prepare = prepare_op,             \
 				  .run = run_op}
 
+/* The same for an operator whose preparation is sp_prepare_types() and nothing else. */
+#define SP_DEFINE_TYPED_OP(op, output_names, op_flags, op_types, run_op) \
+	const sp_op sp_op_##op = {.name = #op,                           \
+				  .outputs = output_names,               \
+				  .flags = op_flags,                     \
+				  .types = op_types,                     \
+				  .prepare = sp_prepare_by_types,        \
+				  .run = run_op}
+
 /* The operator of an opcode; NULL for SP_OPCODE_NONE. */
 const sp_op *sp_op_of(sp_opcode opcode);
 
@@ -153,6 +163,22 @@ sp_opcode sp_opcode_find(const char *name);
 const sp_op *sp_op_find(const char *name);
 
 /* ------------------------------------------------------------- for prepare */
+
+/*
+ * Checks the inputs against a declaration, and states the outputs: "string index E -> E bool".
+ *
+ *   float, string, ...  an element type, as sp_dtype_name() has it
+ *   index               int32 or int64
+ *   a letter            one type wherever it stands: T, U any; I, J int32 or int64; F floating;
+ *                       N int32, int64, float or double; E of plain bytes of a known size
+ *
+ * One word may stand for any number of inputs, "T*", or for at least one, "T+".  Without "->" no
+ * outputs are stated.
+ */
+SP_MUST_CHECK sp_status sp_prepare_types(sp_prepare *prepare, const char *types, sp_error *err);
+
+/* The same with the operator's own declaration. */
+SP_MUST_CHECK sp_status sp_prepare_by_types(sp_prepare *prepare, sp_error *err);
 
 /* States the outputs: `count` of them, all of `dtype`. */
 SP_MUST_CHECK sp_status sp_prepare_outputs(sp_prepare *prepare, size_t count, sp_dtype dtype,

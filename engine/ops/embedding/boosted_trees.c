@@ -312,8 +312,8 @@ static sp_status write_path(const sp_call *call, const path *p, size_t leaves, s
 static sp_status run_debug(const sp_call *call)
 {
 	const sp_trees *trees;
+	path p = {0};
 	sp_shape shape;
-	path p;
 
 	SP_TRY(find_trees(call, &trees));
 	SP_TRY(check_features(call, trees));

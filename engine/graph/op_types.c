@@ -1,0 +1,129 @@
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "engine/graph/op.h"
+
+/* The words of a declaration, one at a time. */
+typedef struct words {
+	const char *at;
+	const char *word; /* of `size` bytes */
+	size_t size;
+	char many; /* '*' or '+' behind the word, else 0 */
+} words;
+
+/* False behind the last word, and at "->". */
+static bool next(words *w)
+{
+	w->at += strspn(w->at, " ");
+	w->word = w->at;
+	w->size = strcspn(w->at, " *+");
+	w->many = w->at[w->size] == '*' || w->at[w->size] == '+' ? w->at[w->size] : '\0';
+	if (w->size == 0 || strncmp(w->word, "->", 2) == 0)
+		return false;
+	w->at += w->size + (w->many != '\0');
+	return true;
+}
+
+/* The type that a word in lower case names: as sp_dtype_name() does, without "DT_". */
+static sp_dtype named(const words *w)
+{
+	for (int dtype = 1; dtype <= SP_FILE_DTYPE_MAX; dtype++) {
+		const char *name = sp_dtype_name((sp_dtype)dtype) + strlen("DT_");
+
+		if (strlen(name) == w->size && strncasecmp(name, w->word, w->size) == 0)
+			return (sp_dtype)dtype;
+	}
+	return SP_INVALID_DTYPE;
+}
+
+/* Checks input i against the class of a letter. */
+static sp_status check_class(const sp_prepare *prepare, size_t i, char letter, sp_error *err)
+{
+	sp_dtype dtype = prepare->in_dtypes[i];
+	bool fits = true;
+
+	switch (letter) {
+	case 'I':
+	case 'J':
+		return sp_prepare_input_index(prepare, i, err);
+	case 'E':
+		fits = sp_dtype_size(dtype) != 0;
+		break;
+	case 'F':
+		fits = sp_dtype_is_floating(dtype);
+		break;
+	case 'N':
+		fits = dtype == SP_INT32 || dtype == SP_INT64 || dtype == SP_FLOAT ||
+		       dtype == SP_DOUBLE;
+		break;
+	default:
+		break;
+	}
+	return fits ? SP_OK : sp_prepare_unsupported(prepare, dtype, err);
+}
+
+/* `bound`: the first input of each letter, plus one. */
+static sp_status check_input(const sp_prepare *prepare, size_t i, const words *w,
+			     size_t bound[UINT8_MAX + 1], sp_error *err)
+{
+	size_t *first = &bound[(unsigned char)*w->word];
+
+	if (w->size == strlen("index") && strncmp(w->word, "index", w->size) == 0)
+		return sp_prepare_input_index(prepare, i, err);
+	if (w->size != 1)
+		return sp_prepare_input_dtype(prepare, i, named(w), err);
+	if (*first != 0)
+		return sp_prepare_input_dtype(prepare, i, prepare->in_dtypes[*first - 1], err);
+	*first = i + 1;
+	return check_class(prepare, i, *w->word, err);
+}
+
+/* How many inputs the word with a '*' or '+' stands for; sets an error if that is impossible. */
+static sp_status count_many(const sp_prepare *prepare, const char *types, size_t *out,
+			    sp_error *err)
+{
+	words w = {.at = types};
+	size_t single = 0;
+	char many = '\0';
+
+	while (next(&w)) {
+		single += w.many == '\0';
+		many = w.many != '\0' ? w.many : many;
+	}
+	*out = prepare->in_count - single;
+	if (many == '\0')
+		return sp_prepare_inputs(prepare, single, err);
+	if (prepare->in_count >= single + (many == '+'))
+		return SP_OK;
+	return sp_error_set(err, SP_INVALID, "%s takes at least %zu inputs, not %zu",
+			    prepare->node->op_name, single + (many == '+'), prepare->in_count);
+}
+
+sp_status sp_prepare_types(sp_prepare *prepare, const char *types, sp_error *err)
+{
+	size_t bound[UINT8_MAX + 1] = {0}, many, i = 0, outputs = 0;
+	words w = {.at = types}, out;
+
+	SP_TRY(count_many(prepare, types, &many, err));
+	while (next(&w))
+		for (size_t n = w.many != '\0' ? many : 1; n > 0; n--)
+			SP_TRY(check_input(prepare, i++, &w, bound, err));
+	if (w.size == 0)
+		return SP_OK;
+	w.at += strlen("->");
+	for (out = w; next(&out);)
+		outputs++;
+	SP_TRY(sp_prepare_outputs(prepare, outputs, SP_INVALID_DTYPE, err));
+	for (i = 0; next(&w); i++) {
+		size_t first = bound[(unsigned char)*w.word];
+
+		prepare->out_dtypes[i] = w.size == 1 ? prepare->in_dtypes[first - 1] : named(&w);
+	}
+	return SP_OK;
+}
+
+sp_status sp_prepare_by_types(sp_prepare *prepare, sp_error *err)
+{
+	return sp_prepare_types(prepare, prepare->node->op->types, err);
+}
