@@ -168,6 +168,7 @@ const sp_op *sp_op_find(const char *name);
  * Checks the inputs against a declaration, and states the outputs: "string index E -> E bool".
  *
  *   float, string, ...  an element type, as sp_dtype_name() has it
+ *   @name               the type that attribute `name` has
  *   index               int32 or int64
  *   a letter            one type wherever it stands: T, U any; I, J int32 or int64; F floating;
  *                       N int32, int64, float or double; E of plain bytes of a known size

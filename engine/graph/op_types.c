@@ -1,4 +1,4 @@
-#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -25,16 +25,24 @@ static bool next(words *w)
 	return true;
 }
 
-/* The type that a word in lower case names: as sp_dtype_name() does, without "DT_". */
-static sp_dtype named(const words *w)
+/* The type of a word of several characters: "@attribute", or as sp_dtype_name() has it. */
+static sp_status named(const sp_prepare *prepare, const words *w, sp_dtype *out, sp_error *err)
 {
+	char attr[64];
+
+	if (*w->word == '@') {
+		snprintf(attr, sizeof(attr), "%.*s", (int)w->size - 1, w->word + 1);
+		return sp_node_attr_type(prepare->node, attr, SP_INVALID_DTYPE, out, err);
+	}
 	for (int dtype = 1; dtype <= SP_FILE_DTYPE_MAX; dtype++) {
 		const char *name = sp_dtype_name((sp_dtype)dtype) + strlen("DT_");
 
-		if (strlen(name) == w->size && strncasecmp(name, w->word, w->size) == 0)
-			return (sp_dtype)dtype;
+		if (strlen(name) == w->size && strncasecmp(name, w->word, w->size) == 0) {
+			*out = (sp_dtype)dtype;
+			return SP_OK;
+		}
 	}
-	return SP_INVALID_DTYPE;
+	return sp_error_set(err, SP_INTERNAL, "%.*s is not a type", (int)w->size, w->word);
 }
 
 /* Checks input i against the class of a letter. */
@@ -68,11 +76,14 @@ static sp_status check_input(const sp_prepare *prepare, size_t i, const words *w
 			     size_t bound[UINT8_MAX + 1], sp_error *err)
 {
 	size_t *first = &bound[(unsigned char)*w->word];
+	sp_dtype dtype;
 
 	if (w->size == strlen("index") && strncmp(w->word, "index", w->size) == 0)
 		return sp_prepare_input_index(prepare, i, err);
-	if (w->size != 1)
-		return sp_prepare_input_dtype(prepare, i, named(w), err);
+	if (w->size != 1) {
+		SP_TRY(named(prepare, w, &dtype, err));
+		return sp_prepare_input_dtype(prepare, i, dtype, err);
+	}
 	if (*first != 0)
 		return sp_prepare_input_dtype(prepare, i, prepare->in_dtypes[*first - 1], err);
 	*first = i + 1;
@@ -118,7 +129,10 @@ sp_status sp_prepare_types(sp_prepare *prepare, const char *types, sp_error *err
 	for (i = 0; next(&w); i++) {
 		size_t first = bound[(unsigned char)*w.word];
 
-		prepare->out_dtypes[i] = w.size == 1 ? prepare->in_dtypes[first - 1] : named(&w);
+		if (w.size == 1)
+			prepare->out_dtypes[i] = prepare->in_dtypes[first - 1];
+		else
+			SP_TRY(named(prepare, &w, &prepare->out_dtypes[i], err));
 	}
 	return SP_OK;
 }

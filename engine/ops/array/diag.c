@@ -10,7 +10,7 @@
 
 static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
-	SP_TRY(sp_array__prepare(prepare, 1, err));
+	SP_TRY(sp_prepare_types(prepare, "E -> E", err));
 	if (prepare->in_dtypes[0] == SP_STRING || prepare->in_dtypes[0] == SP_RESOURCE)
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
 	return SP_OK;

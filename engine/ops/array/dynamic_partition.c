@@ -8,9 +8,7 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
 	size_t num;
 
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[0], err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
+	SP_TRY(sp_prepare_types(prepare, "E int32", err));
 	SP_TRY(sp_array__output_count(prepare, "num_partitions", &num, err));
 	return sp_prepare_outputs(prepare, num, prepare->in_dtypes[0], err);
 }

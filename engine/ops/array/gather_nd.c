@@ -15,7 +15,7 @@
 
 static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
-	SP_TRY(sp_array__prepare(prepare, 2, err));
+	SP_TRY(sp_prepare_types(prepare, "E T -> E", err));
 	return sp_elements__prepare_index(prepare, 1, SP_INT16, err);
 }
 

@@ -16,13 +16,11 @@ static sp_status prepare_band(sp_prepare *prepare, sp_error *err)
 {
 	sp_dtype dtype;
 
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(sp_prepare_input_index(prepare, 2, err));
+	SP_TRY(sp_prepare_types(prepare, "T index index -> T", err));
 	dtype = prepare->in_dtypes[0];
 	if (sp_dtype_size(dtype) == 0 || dtype == SP_STRING || dtype == SP_RESOURCE)
 		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return SP_OK;
 }
 
 /* Input i as a width of the band, at most `most`; negative stands for `most`. */

@@ -21,15 +21,12 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 	sp_dtype indices;
 
 	SP_NEED_MEMORY(state, err, "an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 4, err));
+	SP_TRY(sp_prepare_types(prepare, "T int32 E E -> E", err));
 	SP_TRY(sp_node_attr_int(prepare->node, "axis", -1, &state->axis, err));
 	indices = prepare->in_dtypes[0];
 	if (indices != SP_UINT8 && indices != SP_INT8 && indices != SP_INT32 && indices != SP_INT64)
 		return sp_prepare_unsupported(prepare, indices, err);
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
-	SP_TRY(sp_array__same_dtype(prepare, 2, 4, err));
-	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[2], err));
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[2], err);
+	return SP_OK;
 }
 
 static inline int64_t index_at(const sp_tensor *indices, size_t i)

@@ -85,8 +85,7 @@ static sp_status prepare_unpack(sp_prepare *prepare, sp_error *err)
 	size_t num;
 
 	SP_TRY(read_axis(prepare, err));
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[0], err));
+	SP_TRY(sp_prepare_types(prepare, "E", err));
 	SP_TRY(sp_array__output_count(prepare, "num", &num, err));
 	return sp_prepare_outputs(prepare, num, prepare->in_dtypes[0], err);
 }

@@ -10,18 +10,6 @@
  * stop exactly.
  */
 
-static sp_status prepare_range(sp_prepare *prepare, sp_error *err)
-{
-	sp_dtype dtype;
-
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_array__same_dtype(prepare, 0, 3, err));
-	dtype = prepare->in_dtypes[0];
-	if (dtype != SP_FLOAT && dtype != SP_DOUBLE && dtype != SP_INT32 && dtype != SP_INT64)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
-}
-
 /* The difference of two int64, which may need 64 unsigned bits. */
 static uint64_t distance(int64_t a, int64_t b)
 {
@@ -113,12 +101,10 @@ static sp_status run_range(const sp_call *call)
 
 static sp_status prepare_linspace(sp_prepare *prepare, sp_error *err)
 {
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_array__same_dtype(prepare, 0, 2, err));
-	SP_TRY(sp_prepare_input_index(prepare, 2, err));
+	SP_TRY(sp_prepare_types(prepare, "T T index -> T", err));
 	if (prepare->in_dtypes[0] != SP_FLOAT && prepare->in_dtypes[0] != SP_DOUBLE)
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
+	return SP_OK;
 }
 
 static void fill_f32(float *out, int64_t n, float start, float stop)
@@ -164,4 +150,4 @@ static sp_status run_linspace(const sp_call *call)
 }
 
 SP_DEFINE_OP(LinSpace, NULL, 0, prepare_linspace, run_linspace);
-SP_DEFINE_OP(Range, NULL, 0, prepare_range, run_range);
+SP_DEFINE_TYPED_OP(Range, NULL, 0, "N N N -> N", run_range);

@@ -9,9 +9,7 @@
 
 static sp_status prepare_reshape(sp_prepare *prepare, sp_error *err)
 {
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
+	return sp_prepare_types(prepare, "T index -> T", err);
 }
 
 /*
@@ -140,12 +138,11 @@ static sp_status prepare_squeeze(sp_prepare *prepare, sp_error *err)
 	const sp_attr *dims;
 
 	SP_NEED_MEMORY(state, err, "an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[0], err));
+	SP_TRY(sp_prepare_types(prepare, "E -> E", err));
 	SP_TRY(sp_node_attr_list(prepare->node, "squeeze_dims", SP_ATTR_INT, &dims, err));
 	state->dims = dims->i_list;
 	state->count = dims->count;
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
+	return SP_OK;
 }
 
 static sp_status run_squeeze(const sp_call *call)
@@ -177,11 +174,11 @@ static sp_status prepare_ensure_shape(sp_prepare *prepare, sp_error *err)
 {
 	const sp_attr *shape = sp_node_attr(prepare->node, "shape");
 
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_TRY(sp_prepare_types(prepare, "T -> T", err));
 	if (shape == NULL || shape->kind != SP_ATTR_SHAPE)
 		return sp_error_set(err, SP_INVALID, "attribute 'shape' is not a shape");
 	prepare->state = (void *)shape->shape;
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
+	return SP_OK;
 }
 
 static sp_status run_ensure_shape(const sp_call *call)

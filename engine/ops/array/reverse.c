@@ -11,18 +11,6 @@
 
 /* -------------------------------------------------------------- ReverseV2 */
 
-static sp_status prepare_reverse(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 2, err));
-	return sp_prepare_input_dtype(prepare, 1, SP_BOOL, err);
-}
-
-static sp_status prepare_reverse_v2(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 2, err));
-	return sp_prepare_input_index(prepare, 1, err);
-}
-
 static sp_status reverse(const sp_call *call, const bool backwards[SP_MAX_RANK])
 {
 	const sp_tensor *in = call->in[0];
@@ -98,8 +86,7 @@ static sp_status prepare_sequence(sp_prepare *prepare, sp_error *err)
 	sequence_state *state = sp_prepare_state(prepare, sizeof(*state));
 
 	SP_NEED_MEMORY(state, err, "an operator");
-	SP_TRY(sp_array__prepare(prepare, 2, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
+	SP_TRY(sp_prepare_types(prepare, "E index -> E", err));
 	SP_TRY(sp_node_attr_int(prepare->node, "seq_dim", -1, &state->seq_dim, err));
 	SP_TRY(sp_node_attr_int(prepare->node, "batch_dim", 0, &state->batch_dim, err));
 	if (state->seq_dim < 0 || state->batch_dim < 0 || state->seq_dim == state->batch_dim)
@@ -169,6 +156,6 @@ static sp_status run_sequence(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(Reverse, NULL, 0, prepare_reverse, run_reverse);
+SP_DEFINE_TYPED_OP(Reverse, NULL, 0, "E bool -> E", run_reverse);
 SP_DEFINE_OP(ReverseSequence, NULL, 0, prepare_sequence, run_sequence);
-SP_DEFINE_OP(ReverseV2, NULL, 0, prepare_reverse_v2, run_reverse_v2);
+SP_DEFINE_TYPED_OP(ReverseV2, NULL, 0, "E index -> E", run_reverse_v2);

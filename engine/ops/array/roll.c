@@ -5,13 +5,6 @@
 
 /* Roll: every element moves `shift` positions along `axis`, cyclically. */
 
-static sp_status prepare(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 3, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	return sp_prepare_input_index(prepare, 2, err);
-}
-
 /* How far each dimension is rolled, in [0, dim). */
 static sp_status read_shifts(const sp_call *call, int64_t shifts[SP_MAX_RANK])
 {
@@ -90,4 +83,4 @@ static sp_status run(const sp_call *call)
 	}
 }
 
-SP_DEFINE_OP(Roll, NULL, SP_OP_MOVES, prepare, run);
+SP_DEFINE_TYPED_OP(Roll, NULL, SP_OP_MOVES, "E index index -> E", run);

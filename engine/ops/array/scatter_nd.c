@@ -100,9 +100,7 @@ static sp_status choose(sp_prepare *prepare, scatter_mode mode, sp_dtype dtype, 
 
 static sp_status prepare_tensor(sp_prepare *prepare, scatter_mode mode, sp_error *err)
 {
-	SP_TRY(sp_array__prepare(prepare, 3, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, prepare->in_dtypes[0], err));
+	SP_TRY(sp_prepare_types(prepare, "E index E -> E", err));
 	return choose(prepare, mode, prepare->in_dtypes[0], err);
 }
 
@@ -122,16 +120,14 @@ static sp_status prepare_scatter_nd(sp_prepare *prepare, sp_error *err)
 {
 	sp_dtype dtype;
 
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_prepare_input_index(prepare, 0, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, prepare->in_dtypes[0], err));
+	SP_TRY(sp_prepare_types(prepare, "I T I -> T", err));
 	dtype = prepare->in_dtypes[1];
 	SP_TRY(choose(prepare,
 		      dtype == SP_STRING || dtype == SP_BOOL ? SCATTER_UPDATE : SCATTER_ADD, dtype,
 		      err));
 	if (dtype == SP_BOOL)
 		((scatter_state *)prepare->state)->combine = either;
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return SP_OK;
 }
 
 /* Makes the index into `shape` and checks that there is a row of updates for each. */

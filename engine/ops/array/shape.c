@@ -23,12 +23,6 @@ static sp_status prepare_one(sp_prepare *prepare, sp_error *err)
 	return prepare_shapes(prepare, err);
 }
 
-static sp_status prepare_rank(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	return sp_prepare_outputs(prepare, 1, SP_INT32, err);
-}
-
 static sp_status check_fits(const sp_call *call, sp_dtype dtype, int64_t value)
 {
 	if (dtype == SP_INT64 || value <= INT32_MAX)
@@ -76,7 +70,7 @@ static sp_status run_rank(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(Rank, NULL, 0, prepare_rank, run_rank);
+SP_DEFINE_TYPED_OP(Rank, NULL, 0, "T -> int32", run_rank);
 SP_DEFINE_OP(Shape, NULL, 0, prepare_one, run_shapes);
 SP_DEFINE_OP(ShapeN, "output:N", 0, prepare_shapes, run_shapes);
 SP_DEFINE_OP(Size, NULL, 0, prepare_one, run_size);

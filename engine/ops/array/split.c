@@ -13,9 +13,7 @@ static sp_status prepare_split(sp_prepare *prepare, sp_error *err)
 {
 	size_t num;
 
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_INT32, err));
-	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[1], err));
+	SP_TRY(sp_prepare_types(prepare, "int32 E", err));
 	SP_TRY(sp_array__output_count(prepare, "num_split", &num, err));
 	return sp_prepare_outputs(prepare, num, prepare->in_dtypes[1], err);
 }
@@ -25,10 +23,8 @@ static sp_status prepare_split_v(sp_prepare *prepare, sp_error *err)
 {
 	size_t num;
 
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
+	SP_TRY(sp_prepare_types(prepare, "E T int32", err));
 	SP_TRY(sp_elements__prepare_index(prepare, 1, SP_INT8, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, SP_INT32, err));
-	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[0], err));
 	SP_TRY(sp_array__output_count(prepare, "num_split", &num, err));
 	return sp_prepare_outputs(prepare, num, prepare->in_dtypes[0], err);
 }

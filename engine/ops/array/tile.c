@@ -7,12 +7,6 @@
  * broadcast to a shape.  BroadcastArgs: the shape that two shapes broadcast to.
  */
 
-static sp_status prepare(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 2, err));
-	return sp_prepare_input_index(prepare, 1, err);
-}
-
 /*
  * A tiled dimension becomes two dimensions of the plan: the repeats, with stride 0 in the input,
  * and the elements.
@@ -107,10 +101,7 @@ static sp_status run_broadcast_to(const sp_call *call)
 
 static sp_status prepare_args(sp_prepare *prepare, sp_error *err)
 {
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_index(prepare, 0, err));
-	SP_TRY(sp_array__same_dtype(prepare, 0, 2, err));
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
+	return sp_prepare_types(prepare, "I I -> I", err);
 }
 
 static sp_status run_args(const sp_call *call)
@@ -184,5 +175,5 @@ static sp_status run_gradient_args(const sp_call *call)
 
 SP_DEFINE_OP(BroadcastGradientArgs, "r0 r1", 0, prepare_gradient_args, run_gradient_args);
 SP_DEFINE_OP(BroadcastArgs, NULL, 0, prepare_args, run_args);
-SP_DEFINE_OP(BroadcastTo, NULL, SP_OP_MOVES, prepare, run_broadcast_to);
-SP_DEFINE_OP(Tile, NULL, SP_OP_MOVES, prepare, run_tile);
+SP_DEFINE_TYPED_OP(BroadcastTo, NULL, SP_OP_MOVES, "E index -> E", run_broadcast_to);
+SP_DEFINE_TYPED_OP(Tile, NULL, SP_OP_MOVES, "E index -> E", run_tile);

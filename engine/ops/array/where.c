@@ -11,11 +11,11 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
 	sp_dtype dtype;
 
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_TRY(sp_prepare_types(prepare, "T -> int64", err));
 	dtype = prepare->in_dtypes[0];
 	if (sp_dtype_size(dtype) == 0 || dtype == SP_STRING || dtype == SP_RESOURCE)
 		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, SP_INT64, err);
+	return SP_OK;
 }
 
 static inline bool is_set(const sp_tensor *in, size_t i)

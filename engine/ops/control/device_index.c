@@ -10,14 +10,14 @@ static sp_status prepare_index(sp_prepare *prepare, sp_error *err)
 	const sp_attr *names;
 
 	SP_NEED_MEMORY(index, err, "DeviceIndex");
-	SP_TRY(sp_prepare_inputs(prepare, 0, err));
+	SP_TRY(sp_prepare_types(prepare, "-> int32", err));
 	SP_TRY(sp_node_attr_list(prepare->node, "device_names", SP_ATTR_BYTES, &names, err));
 	if (names->count > INT32_MAX)
 		return sp_error_set(err, SP_INVALID, "%zu devices", names->count);
 	while ((size_t)*index < names->count &&
 	       !sp_bytes_equal_text(names->bytes_list[*index], "CPU"))
 		++*index;
-	return sp_prepare_outputs(prepare, 1, SP_INT32, err);
+	return SP_OK;
 }
 
 static sp_status run_index(const sp_call *call)

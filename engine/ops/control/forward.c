@@ -10,8 +10,7 @@
 
 static sp_status prepare_one(sp_prepare *prepare, sp_error *err)
 {
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
+	return sp_prepare_types(prepare, "T -> T", err);
 }
 
 static sp_status prepare_first(sp_prepare *prepare, sp_error *err)

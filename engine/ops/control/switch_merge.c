@@ -4,12 +4,6 @@
  * Conditionals of TensorFlow 1. Switch sets one of its outputs and leaves the other dead; nodes
  * with a dead input do not run. Merge forwards the input that is not dead.
  */
-static sp_status prepare_switch(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_BOOL, err));
-	return sp_prepare_outputs(prepare, 2, prepare->in_dtypes[0], err);
-}
 
 static sp_status run_switch(const sp_call *call)
 {
@@ -51,8 +45,10 @@ static sp_status run_merge(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(Switch, "output_false output_true", SP_OP_MAKES_DEAD, prepare_switch, run_switch);
-SP_DEFINE_OP(RefSwitch, "output_false output_true", SP_OP_MAKES_DEAD, prepare_switch, run_switch);
+SP_DEFINE_TYPED_OP(Switch, "output_false output_true", SP_OP_MAKES_DEAD, "T bool -> T T",
+		   run_switch);
+SP_DEFINE_TYPED_OP(RefSwitch, "output_false output_true", SP_OP_MAKES_DEAD, "T bool -> T T",
+		   run_switch);
 SP_DEFINE_OP(Merge, "output value_index", SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD, prepare_merge,
 	     run_merge);
 SP_DEFINE_OP(RefMerge, "output value_index", SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD, prepare_merge,

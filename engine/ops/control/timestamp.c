@@ -3,11 +3,6 @@
 #include "engine/graph/op.h"
 
 /* Timestamp: seconds since the epoch by the system clock. */
-static sp_status prepare_time(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 0, err));
-	return sp_prepare_outputs(prepare, 1, SP_DOUBLE, err);
-}
 
 static sp_status run_time(const sp_call *call)
 {
@@ -20,4 +15,4 @@ static sp_status run_time(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(Timestamp, NULL, SP_OP_STATEFUL, prepare_time, run_time);
+SP_DEFINE_TYPED_OP(Timestamp, NULL, SP_OP_STATEFUL, "-> double", run_time);

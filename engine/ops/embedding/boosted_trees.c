@@ -46,16 +46,6 @@ static sp_status find_trees(const sp_call *call, const sp_trees **out)
 
 /* ----------------------------------------------------------------- loading */
 
-/* tree_ensemble_handle, stamp_token, tree_ensemble_serialized */
-static sp_status prepare_fill(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT64, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, SP_STRING, err));
-	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
-}
-
 static sp_status fill(const sp_call *call, sp_resource *resource)
 {
 	const sp_trees *trees;
@@ -331,10 +321,11 @@ static sp_status run_debug(const sp_call *call)
 
 SP_DEFINE_OP(BoostedTreesEnsembleResourceHandleOp, "resource", 0, prepare_handle,
 	     sp_resource_handle__run);
-SP_DEFINE_OP(BoostedTreesCreateEnsemble, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_fill,
-	     run_create);
-SP_DEFINE_OP(BoostedTreesDeserializeEnsemble, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_fill,
-	     run_deserialize);
+/* tree_ensemble_handle, stamp_token, tree_ensemble_serialized */
+SP_DEFINE_TYPED_OP(BoostedTreesCreateEnsemble, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+		   "resource int64 string ->", run_create);
+SP_DEFINE_TYPED_OP(BoostedTreesDeserializeEnsemble, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+		   "resource int64 string ->", run_deserialize);
 SP_DEFINE_OP(IsBoostedTreesEnsembleInitialized, "is_initialized", SP_OP_READS_VARIABLE,
 	     sp_resource_handle__prepare_is_initialized, run_is_initialized);
 SP_DEFINE_OP(BoostedTreesPredict, "logits", SP_OP_READS_VARIABLE, prepare_predict, run_predict);

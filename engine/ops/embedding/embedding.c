@@ -48,7 +48,7 @@ static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
 	sp_dtype dtype, key_dtype;
 
 	SP_NEED_MEMORY(index, err, "a handle");
-	SP_TRY(sp_prepare_inputs(prepare, 0, err));
+	SP_TRY(sp_prepare_types(prepare, "-> resource", err));
 	SP_TRY(sp_node_attr_type(node, "dtype", SP_INVALID_DTYPE, &dtype, err));
 	SP_TRY(sp_node_attr_type(node, "Tkeys", SP_INVALID_DTYPE, &key_dtype, err));
 	if (attr != NULL && attr->kind == SP_ATTR_SHAPE)
@@ -59,9 +59,8 @@ static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
 	if (shared_name.size != 0)
 		name = sp_arena_text(prepare->arena, shared_name);
 	SP_NEED_MEMORY(name, err, "a handle");
-	SP_TRY(sp_resources_declare(prepare->resources, SP_RESOURCE_EMBEDDING, container, name,
-				    dtype, key_dtype, shape, index, err));
-	return sp_prepare_outputs(prepare, 1, SP_RESOURCE, err);
+	return sp_resources_declare(prepare->resources, SP_RESOURCE_EMBEDDING, container, name,
+				    dtype, key_dtype, shape, index, err);
 }
 
 static sp_status run_handle(const sp_call *call)
@@ -113,13 +112,6 @@ sp_status sp_embedding__find(const sp_call *call, size_t input, sp_resource **ou
 	return SP_OK;
 }
 
-static sp_status prepare_is_initialized(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	return sp_prepare_outputs(prepare, 1, SP_BOOL, err);
-}
-
 static sp_status run_is_initialized(const sp_call *call)
 {
 	sp_shape scalar = sp_shape_scalar();
@@ -135,8 +127,7 @@ static sp_status prepare_shape(sp_prepare *prepare, sp_error *err)
 {
 	sp_dtype dtype;
 
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
+	SP_TRY(sp_prepare_types(prepare, "resource", err));
 	SP_TRY(sp_node_attr_type(prepare->node, "out_type", SP_INT32, &dtype, err));
 	if (dtype != SP_INT32 && dtype != SP_INT64)
 		return sp_prepare_unsupported(prepare, dtype, err);
@@ -306,11 +297,8 @@ static sp_status prepare_lookup_tier(sp_prepare *prepare, sp_error *err)
 {
 	const sp_resource *resource;
 
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(check_declared(prepare, &resource, err));
-	return sp_prepare_outputs(prepare, 1, SP_INT32, err);
+	SP_TRY(sp_prepare_types(prepare, "resource index -> int32", err));
+	return check_declared(prepare, &resource, err);
 }
 
 /* Per key: 0 if the first tier (memory) has it, 1 if only a slower tier does, else -1. */
@@ -350,15 +338,14 @@ static sp_status prepare_column(sp_prepare *prepare, sp_error *err)
 	const sp_resource *resource;
 	sp_dtype dtype;
 
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
+	SP_TRY(sp_prepare_types(prepare, "resource T -> int64", err));
 	SP_TRY(sp_node_attr_type(prepare->node, "Tvalues", SP_FLOAT, &dtype, err));
 	SP_TRY(check_dtypes(prepare, dtype, prepare->in_dtypes[1], err));
 	SP_TRY(check_declared(prepare, &resource, err));
 	SP_TRY(sp_resources_ask_column(prepare->resources, prepare->in_values[0], state->column,
 				       err));
 	prepare->state = (void *)state;
-	return sp_prepare_outputs(prepare, 1, SP_INT64, err);
+	return SP_OK;
 }
 
 /* The output is a vector, whatever the shape of the keys. */
@@ -382,8 +369,8 @@ static sp_status run_column(const sp_call *call)
 }
 
 SP_DEFINE_OP(KvVarHandleOp, NULL, 0, prepare_handle, run_handle);
-SP_DEFINE_OP(KvVarIsInitializedOp, NULL, SP_OP_READS_VARIABLE, prepare_is_initialized,
-	     run_is_initialized);
+SP_DEFINE_TYPED_OP(KvVarIsInitializedOp, NULL, SP_OP_READS_VARIABLE, "resource -> bool",
+		   run_is_initialized);
 SP_DEFINE_OP(KvVariableShape, NULL, SP_OP_READS_VARIABLE, prepare_shape, run_shape);
 SP_DEFINE_OP(KvResourceGather, NULL, SP_OP_READS_VARIABLE, prepare_gather, run_gather);
 SP_DEFINE_OP(KvResourceGatherV1, NULL, SP_OP_READS_VARIABLE, prepare_gather_v1, run_gather);

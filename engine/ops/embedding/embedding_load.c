@@ -197,12 +197,6 @@ static sp_status run_import_rows(const sp_call *call)
 }
 
 /* Cache strategies and destruction have no effect: the host decides about both. */
-static sp_status prepare_nothing(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
-}
 
 static sp_status run_nothing(const sp_call *call)
 {
@@ -222,9 +216,9 @@ SP_DEFINE_OP(KvResourceImportV3, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare
 	     run_import);
 SP_DEFINE_OP(KvResourceIncrImport, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_incr_import,
 	     run_import);
-SP_DEFINE_OP(KvResourceInitCacheStrategyOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_nothing,
-	     run_nothing);
-SP_DEFINE_OP(KvResourceSetCacheStrategyOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_nothing,
-	     run_nothing);
-SP_DEFINE_OP(DestroyKvResourceOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_nothing,
-	     run_nothing);
+SP_DEFINE_TYPED_OP(KvResourceInitCacheStrategyOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+		   "resource ->", run_nothing);
+SP_DEFINE_TYPED_OP(KvResourceSetCacheStrategyOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+		   "resource ->", run_nothing);
+SP_DEFINE_TYPED_OP(DestroyKvResourceOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, "resource ->",
+		   run_nothing);

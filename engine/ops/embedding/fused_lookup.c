@@ -131,13 +131,7 @@ static sp_status prepare_local(sp_prepare *prepare, sp_error *err)
 	fused_state *state;
 
 	SP_TRY(prepare_any(prepare, "", &state, err));
-	SP_TRY(sp_prepare_inputs(prepare, 4, err));
-	for (size_t i = 0; i < 3; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_INT64, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 3, SP_FLOAT, err));
-	SP_TRY(sp_prepare_outputs(prepare, 2, SP_INT32, err));
-	prepare->out_dtypes[0] = SP_FLOAT;
-	return SP_OK;
+	return sp_prepare_types(prepare, "int64 int64 int64 float -> float int32", err);
 }
 
 /* Converts counts per row to the offset of each row's first value. */
@@ -194,14 +188,12 @@ static sp_status prepare_safe(sp_prepare *prepare, sp_error *err)
 	SP_TRY(prepare_any(prepare, "mean", &state, err));
 	if (state->combiner == SP_POOL_SQRTN)
 		state->combiner = SP_POOL_SUM;
-	SP_TRY(sp_prepare_inputs(prepare, 5, err));
+	SP_TRY(sp_prepare_types(prepare, "T index index index U -> float", err));
 	if (prepare->in_dtypes[0] == SP_RESOURCE)
 		SP_TRY(check_variable(prepare, err));
 	else
 		SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_FLOAT, err));
-	for (size_t i = 1; i < 4; i++)
-		SP_TRY(sp_prepare_input_index(prepare, i, err));
-	return sp_prepare_outputs(prepare, 1, SP_FLOAT, err);
+	return SP_OK;
 }
 
 /* The table in input 0, or the value of the variable behind that handle. */

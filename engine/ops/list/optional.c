@@ -24,12 +24,6 @@ static sp_status run_from(const sp_call *call)
 	return SP_OK;
 }
 
-static sp_status prepare_none(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 0, err));
-	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
-}
-
 static sp_status run_none(const sp_call *call)
 {
 	return sp_list_new(call, call->out[0], &nothing, 0, 0);
@@ -41,13 +35,6 @@ static sp_status input(const sp_call *call, const sp_list **out)
 	if (*out != NULL && (*out)->kind == SP_LIST_OPTIONAL)
 		return SP_OK;
 	return sp_call_invalid(call, "the input is not an optional");
-}
-
-static sp_status prepare_has(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_VARIANT, err));
-	return sp_prepare_outputs(prepare, 1, SP_BOOL, err);
 }
 
 static sp_status run_has(const sp_call *call)
@@ -70,8 +57,7 @@ static sp_status prepare_get(sp_prepare *prepare, sp_error *err)
 	get_state *state = sp_prepare_state(prepare, sizeof(*state));
 
 	SP_NEED_MEMORY(state, err, "an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_VARIANT, err));
+	SP_TRY(sp_prepare_types(prepare, "variant", err));
 	SP_TRY(sp_node_attr_list(prepare->node, "output_types", SP_ATTR_TYPE, &state->types, err));
 	SP_TRY(sp_node_attr_list(prepare->node, "output_shapes", SP_ATTR_SHAPE, &state->shapes,
 				 err));
@@ -112,6 +98,6 @@ static sp_status run_get(const sp_call *call)
 }
 
 SP_DEFINE_OP(OptionalFromValue, "optional", SP_OP_PER_REQUEST, prepare_from, run_from);
-SP_DEFINE_OP(OptionalNone, "optional", SP_OP_PER_REQUEST, prepare_none, run_none);
-SP_DEFINE_OP(OptionalHasValue, "has_value", SP_OP_PER_REQUEST, prepare_has, run_has);
+SP_DEFINE_TYPED_OP(OptionalNone, "optional", SP_OP_PER_REQUEST, "-> variant", run_none);
+SP_DEFINE_TYPED_OP(OptionalHasValue, "has_value", SP_OP_PER_REQUEST, "variant -> bool", run_has);
 SP_DEFINE_OP(OptionalGetValue, "components:output_types", SP_OP_PER_REQUEST, prepare_get, run_get);

@@ -14,12 +14,7 @@
 /* EmptyTensorList(shape, most elements), TensorListReserve(shape, elements) */
 static sp_status prepare_new(sp_prepare *prepare, sp_error *err)
 {
-	sp_list_state *state;
-
-	SP_TRY(sp_list__prepare_new(prepare, 2, "element_dtype", &state, err));
-	SP_TRY(sp_prepare_input_index(prepare, 0, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
-	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
+	return sp_list__prepare(prepare, "index int32 -> variant", "element_dtype", err);
 }
 
 static sp_status run_new(const sp_call *call, bool reserve)
@@ -83,12 +78,8 @@ static sp_status give_unset(const sp_call *call, size_t out, const sp_list *list
 
 static sp_status prepare_get(sp_prepare *prepare, sp_error *err)
 {
-	sp_list_state *state;
-
-	SP_TRY(sp_list__prepare(prepare, 3, 0, "element_dtype", &state, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
-	SP_TRY(sp_prepare_input_index(prepare, 2, err));
-	return sp_prepare_outputs(prepare, 1, state->dtype, err);
+	return sp_list__prepare(prepare, "variant int32 index -> @element_dtype", "element_dtype",
+				err);
 }
 
 static sp_status run_get(const sp_call *call)
@@ -108,12 +99,11 @@ static sp_status prepare_set(sp_prepare *prepare, sp_error *err)
 {
 	sp_list_state *state;
 
-	SP_TRY(sp_list__prepare(prepare, 3, 0, "element_dtype", &state, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, state->dtype, err));
-	SP_TRY(sp_node_attr_bool(prepare->node, "resize_if_index_out_of_bounds", false,
-				 &state->grows, err));
-	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
+	SP_TRY(sp_list__prepare(prepare, "variant int32 @element_dtype -> variant", "element_dtype",
+				err));
+	state = prepare->state;
+	return sp_node_attr_bool(prepare->node, "resize_if_index_out_of_bounds", false,
+				 &state->grows, err);
 }
 
 static void shorten(const sp_call *call, sp_list *list, size_t count)
@@ -146,11 +136,7 @@ static sp_status run_set(const sp_call *call)
 
 static sp_status prepare_push(sp_prepare *prepare, sp_error *err)
 {
-	sp_list_state *state;
-
-	SP_TRY(sp_list__prepare(prepare, 2, 0, "element_dtype", &state, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, state->dtype, err));
-	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
+	return sp_list__prepare(prepare, "variant @element_dtype -> variant", "element_dtype", err);
 }
 
 static sp_status run_push(const sp_call *call)
@@ -173,13 +159,8 @@ static sp_status run_push(const sp_call *call)
 
 static sp_status prepare_pop(sp_prepare *prepare, sp_error *err)
 {
-	sp_list_state *state;
-
-	SP_TRY(sp_list__prepare(prepare, 2, 0, "element_dtype", &state, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(sp_prepare_outputs(prepare, 2, SP_VARIANT, err));
-	prepare->out_dtypes[1] = state->dtype;
-	return SP_OK;
+	return sp_list__prepare(prepare, "variant index -> variant @element_dtype", "element_dtype",
+				err);
 }
 
 static sp_status run_pop(const sp_call *call)
@@ -205,10 +186,7 @@ static sp_status run_pop(const sp_call *call)
 
 static sp_status prepare_length(sp_prepare *prepare, sp_error *err)
 {
-	sp_list_state *state;
-
-	SP_TRY(sp_list__prepare(prepare, 1, 0, NULL, &state, err));
-	return sp_prepare_outputs(prepare, 1, SP_INT32, err);
+	return sp_list__prepare(prepare, "variant -> int32", NULL, err);
 }
 
 static sp_status run_length(const sp_call *call)
@@ -224,11 +202,7 @@ static sp_status run_length(const sp_call *call)
 
 static sp_status prepare_resize(sp_prepare *prepare, sp_error *err)
 {
-	sp_list_state *state;
-
-	SP_TRY(sp_list__prepare(prepare, 2, 0, NULL, &state, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
-	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
+	return sp_list__prepare(prepare, "variant int32 -> variant", NULL, err);
 }
 
 static sp_status run_resize(const sp_call *call)
@@ -253,7 +227,8 @@ static sp_status prepare_shape(sp_prepare *prepare, sp_error *err)
 {
 	sp_list_state *state;
 
-	SP_TRY(sp_list__prepare(prepare, 1, 0, NULL, &state, err));
+	SP_TRY(sp_list__prepare(prepare, "variant", NULL, err));
+	state = prepare->state;
 	SP_TRY(sp_array__index_type(prepare, "shape_type", SP_INVALID_DTYPE, &state->index_type,
 				    err));
 	return sp_prepare_outputs(prepare, 1, state->index_type, err);

@@ -7,9 +7,8 @@ sp_status sp_binary__prepare_state(sp_prepare *prepare, const sp_binary *binary,
 {
 	sp_dtype dtype;
 
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
+	SP_TRY(sp_prepare_types(prepare, "T T", err));
 	dtype = prepare->in_dtypes[0];
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, dtype, err));
 	state->binary = binary;
 	state->kernel = binary->kernels[dtype];
 	if (state->kernel == NULL)

@@ -33,8 +33,7 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 	sp_dtype dtype, real, complex;
 
 	SP_NEED_MEMORY(state, err, "an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
+	SP_TRY(sp_prepare_types(prepare, "T int32", err));
 	dtype = prepare->in_dtypes[0];
 	state->inverse = inverse;
 	state->wide = dtype == SP_DOUBLE || dtype == SP_COMPLEX128;

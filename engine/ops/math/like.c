@@ -20,12 +20,12 @@ static sp_status prepare_like(sp_prepare *prepare, like_state **state, sp_error 
 
 	*state = sp_prepare_state(prepare, sizeof(**state));
 	SP_NEED_MEMORY(*state, err, "an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_TRY(sp_prepare_types(prepare, "T -> T", err));
 	dtype = prepare->in_dtypes[0];
 	(*state)->size = sp_dtype_size(dtype);
 	if ((*state)->size == 0 || dtype == SP_RESOURCE)
 		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return SP_OK;
 }
 
 static sp_status prepare_zeros(sp_prepare *prepare, sp_error *err)

@@ -63,15 +63,11 @@ static sp_status prepare_select(sp_prepare *prepare, sp_error *err)
 	sp_dtype dtype;
 
 	SP_NEED_MEMORY(state, err, "an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_BOOL, err));
+	SP_TRY(sp_prepare_types(prepare, "bool T T -> T", err));
 	dtype = prepare->in_dtypes[1];
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, dtype, err));
 	state->size = sp_dtype_size(dtype);
 	state->kernel = sp_select__find(state->size);
-	if (state->kernel == NULL)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return state->kernel != NULL ? SP_OK : sp_prepare_unsupported(prepare, dtype, err);
 }
 
 static sp_status run_select_v2(const sp_call *call)

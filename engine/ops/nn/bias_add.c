@@ -31,14 +31,11 @@ static sp_status prepare_bias(sp_prepare *prepare, sp_error *err)
 	sp_dtype dtype;
 
 	SP_NEED_MEMORY(state, err, "an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
+	SP_TRY(sp_prepare_types(prepare, "T T -> T", err));
 	dtype = prepare->in_dtypes[0];
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, dtype, err));
 	SP_TRY(read_format(prepare, state, err));
 	state->add = sp_add__binary.kernels[dtype];
-	if (state->add == NULL)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return state->add != NULL ? SP_OK : sp_prepare_unsupported(prepare, dtype, err);
 }
 
 static sp_status check_shapes(const sp_call *call, int *axis)
@@ -115,13 +112,11 @@ static sp_status prepare_gradient(sp_prepare *prepare, sp_error *err)
 	sp_dtype dtype;
 
 	SP_NEED_MEMORY(state, err, "an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_TRY(sp_prepare_types(prepare, "T -> T", err));
 	dtype = prepare->in_dtypes[0];
 	SP_TRY(read_format(prepare, state, err));
 	state->sum = sums_of[dtype];
-	if (state->sum == NULL)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return state->sum != NULL ? SP_OK : sp_prepare_unsupported(prepare, dtype, err);
 }
 
 static sp_status run_gradient(const sp_call *call)

@@ -51,16 +51,12 @@ static sp_status prepare_transpose(sp_prepare *prepare, sp_error *err)
 	sp_dtype dtype;
 
 	SP_NEED_MEMORY(state, err, "an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_prepare_input_index(prepare, 0, err));
+	SP_TRY(sp_prepare_types(prepare, "index T T -> T", err));
 	dtype = prepare->in_dtypes[1];
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, dtype, err));
 	SP_TRY(sp_window__read(&state->window, prepare, err));
 	state->multiply = sp_gemm__find(dtype);
 	state->add = adders[dtype];
-	if (state->add == NULL)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return state->add != NULL ? SP_OK : sp_prepare_unsupported(prepare, dtype, err);
 }
 
 /* The result's shape; if input_sizes is [rows, columns], the rest comes from the other inputs. */

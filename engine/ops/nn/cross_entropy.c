@@ -87,15 +87,6 @@ static void run_floats(const row *r, sp_dtype dtype, float *scratch)
 
 /* ------------------------------------------------------------------- run */
 
-static sp_status prepare(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	if (!sp_dtype_is_floating(prepare->in_dtypes[0]))
-		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, prepare->in_dtypes[0], err));
-	return sp_prepare_outputs(prepare, 2, prepare->in_dtypes[0], err);
-}
-
 static void run_row(const sp_call *call, size_t i, row *r, float *scratch)
 {
 	sp_dtype dtype = call->in[0]->dtype;
@@ -149,4 +140,4 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(SoftmaxCrossEntropyWithLogits, "loss backprop", 0, prepare, run);
+SP_DEFINE_TYPED_OP(SoftmaxCrossEntropyWithLogits, "loss backprop", 0, "F F -> F F", run);

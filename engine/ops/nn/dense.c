@@ -89,11 +89,10 @@ static sp_status run_layer(const sp_call *call)
 
 static sp_status prepare_dense(sp_prepare *prepare, sp_error *err)
 {
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
+	SP_TRY(sp_prepare_types(prepare, "T U -> T", err));
 	if (!is_supported(prepare->in_dtypes[0]))
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_OBJECT, err));
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
+	return sp_prepare_input_dtype(prepare, 1, SP_OBJECT, err);
 }
 
 static sp_status run_dense(const sp_call *call)

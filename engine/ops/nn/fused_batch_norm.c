@@ -125,14 +125,12 @@ static sp_status prepare_norm(sp_prepare *prepare, sp_error *err)
 	float factor;
 
 	SP_NEED_MEMORY(state, err, "an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 5, err));
+	SP_TRY(sp_prepare_types(prepare, "T float float float float", err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "is_training", true, &state->training, err));
 	SP_TRY(sp_node_attr_float(prepare->node, "exponential_avg_factor", 1.0f, &factor, err));
 	state->keep = 1.0f - factor;
 	SP_TRY(sp_node_attr_float(prepare->node, "epsilon", 1e-4f, &state->epsilon, err));
 	SP_TRY(read_format(state, prepare->node, err));
-	for (size_t i = 1; i < 5; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_FLOAT, err));
 	dtype = prepare->in_dtypes[0];
 	state->kernel = kernels[dtype];
 	state->moments = moments[dtype];

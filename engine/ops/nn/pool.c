@@ -74,13 +74,12 @@ static sp_status prepare_pool(sp_prepare *prepare, sp_error *err)
 	pixel_fn *const *kernels = prepare->node->op == &sp_op_MaxPool ? maxima : means;
 
 	SP_NEED_MEMORY(state, err, "an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_TRY(sp_prepare_types(prepare, "T -> T", err));
 	SP_TRY(sp_window__read(&state->window, prepare, err));
 	SP_TRY(sp_window__read_list(prepare, "ksize", state->size, err));
 	state->kernel = kernels[prepare->in_dtypes[0]];
-	if (state->kernel == NULL)
-		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
+	return state->kernel != NULL ? SP_OK
+				     : sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
 }
 
 static sp_status run_pool(const sp_call *call)

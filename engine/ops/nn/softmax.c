@@ -84,10 +84,7 @@ static sp_status prepare_rows(sp_prepare *prepare, sp_error *err)
 	*state = prepare->node->op == &sp_op_Softmax
 			 ? (softmax_state){softmax_row, softmax_doubles}
 			 : (softmax_state){log_softmax_row, log_softmax_doubles};
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	if (!sp_dtype_is_floating(prepare->in_dtypes[0]))
-		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
+	return sp_prepare_types(prepare, "F -> F", err);
 }
 
 static sp_status run_rows(const sp_call *call)

@@ -9,12 +9,6 @@
  * position within the blocks of the spatial dimensions to the batch; BatchToSpaceND moves them back
  * and crops.
  */
-static sp_status prepare(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 3, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	return sp_prepare_input_index(prepare, 2, err);
-}
 
 typedef struct batch_plan {
 	int rank;                      /* number of spatial dimensions */
@@ -163,5 +157,5 @@ static sp_status run_batch_to_space(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(SpaceToBatchND, NULL, 0, prepare, run_space_to_batch);
-SP_DEFINE_OP(BatchToSpaceND, NULL, 0, prepare, run_batch_to_space);
+SP_DEFINE_TYPED_OP(SpaceToBatchND, NULL, 0, "E index index -> E", run_space_to_batch);
+SP_DEFINE_TYPED_OP(BatchToSpaceND, NULL, 0, "E index index -> E", run_batch_to_space);

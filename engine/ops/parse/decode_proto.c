@@ -80,8 +80,7 @@ static sp_status prepare_decode(sp_prepare *prepare, sp_error *err)
 	sp_proto_message message;
 
 	SP_NEED_MEMORY(state, err, "an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_STRING, err));
+	SP_TRY(sp_prepare_types(prepare, "string", err));
 	SP_TRY(sp_node_attr_list(prepare->node, "field_names", SP_ATTR_BYTES, &names, err));
 	SP_TRY(sp_node_attr_list(prepare->node, "output_types", SP_ATTR_TYPE, &types, err));
 	if (names->count != types->count || names->count > SP_ARRAY_MAX_OUTPUTS)

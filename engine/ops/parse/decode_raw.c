@@ -117,9 +117,7 @@ static sp_status prepare_padded(sp_prepare *prepare, sp_error *err)
 	s = prepare->state;
 	if (s->dtype == SP_BOOL || s->dtype == SP_COMPLEX64 || s->dtype == SP_COMPLEX128)
 		return sp_prepare_unsupported(prepare, s->dtype, err);
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_STRING, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
+	SP_TRY(sp_prepare_types(prepare, "string int32", err));
 	return sp_prepare_outputs(prepare, 1, s->dtype, err);
 }
 

@@ -156,12 +156,8 @@ static sp_status prepare_range(sp_prepare *prepare, sp_error *err)
 	sp_dtype dtype;
 
 	SP_NEED_MEMORY(splits_dtype, err, "RaggedRange");
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
+	SP_TRY(sp_prepare_types(prepare, "N N N", err));
 	dtype = prepare->in_dtypes[0];
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, dtype, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, dtype, err));
-	if (dtype != SP_INT32 && dtype != SP_INT64 && dtype != SP_FLOAT && dtype != SP_DOUBLE)
-		return sp_prepare_unsupported(prepare, dtype, err);
 	SP_TRY(sp_node_attr_type(prepare->node, "Tsplits", SP_INT64, splits_dtype, err));
 	if (*splits_dtype != SP_INT32 && *splits_dtype != SP_INT64)
 		return sp_prepare_unsupported(prepare, *splits_dtype, err);

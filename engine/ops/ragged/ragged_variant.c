@@ -149,8 +149,7 @@ static sp_status prepare_from(sp_prepare *prepare, sp_error *err)
 	int64_t rank;
 
 	SP_TRY(new_state(prepare, &state, err));
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_VARIANT, err));
+	SP_TRY(sp_prepare_types(prepare, "variant", err));
 	SP_TRY(sp_node_attr_int(prepare->node, "input_ragged_rank", -1, &state->input_rank, err));
 	SP_TRY(sp_node_attr_int(prepare->node, "output_ragged_rank", -1, &rank, err));
 	if (rank < 0 || rank > SP_MAX_RANK)

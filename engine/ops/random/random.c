@@ -132,8 +132,7 @@ static sp_status prepare_get_key(sp_prepare *prepare, sp_error *err)
 {
 	size_t outputs = prepare->node->op == &sp_op_StatelessRandomGetKeyCounter ? 2 : 3;
 
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_index(prepare, 0, err));
+	SP_TRY(sp_prepare_types(prepare, "index", err));
 	SP_TRY(sp_prepare_outputs(prepare, outputs, SP_UINT64, err));
 	if (outputs == 3)
 		prepare->out_dtypes[2] = SP_INT32;
@@ -166,12 +165,6 @@ static sp_status run_get_key(const sp_call *call)
 	return call->out_count == 3 ? write_algorithm(call, 2) : SP_OK;
 }
 
-static sp_status prepare_alg(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 0, err));
-	return sp_prepare_outputs(prepare, 1, SP_INT32, err);
-}
-
 static sp_status run_alg(const sp_call *call)
 {
 	return write_algorithm(call, 0);
@@ -181,7 +174,7 @@ SP_DEFINE_OP(StatelessRandomGetKeyCounter, "key counter", 0, prepare_get_key, ru
 
 SP_DEFINE_OP(StatelessRandomGetKeyCounterAlg, "key counter alg", 0, prepare_get_key, run_get_key);
 
-SP_DEFINE_OP(StatelessRandomGetAlg, NULL, 0, prepare_alg, run_alg);
+SP_DEFINE_TYPED_OP(StatelessRandomGetAlg, NULL, 0, "-> int32", run_alg);
 
 #define RANDOM(Name, manner, kind, op_flags)                                \
 	static sp_status prepare_##Name(sp_prepare *prepare, sp_error *err) \

@@ -51,8 +51,7 @@ static sp_status prepare_arg(sp_prepare *prepare, sp_error *err)
 	sp_dtype dtype;
 
 	SP_NEED_MEMORY(state, err, "an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
+	SP_TRY(sp_prepare_types(prepare, "T index", err));
 	SP_TRY(sp_node_attr_type(prepare->node, "output_type", SP_INT64, &state->result, err));
 	if (state->result != SP_INT16 && state->result != SP_UINT16 && state->result != SP_INT32 &&
 	    state->result != SP_INT64)

@@ -50,8 +50,7 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 
 	SP_NEED_MEMORY(state, err, "an operator");
 	state->upper = prepare->node->op == &sp_op_UpperBound;
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_array__same_dtype(prepare, 0, 2, err));
+	SP_TRY(sp_prepare_types(prepare, "T T", err));
 	SP_TRY(sp_array__index_type(prepare, "out_type", SP_INT32, &state->out_dtype, err));
 	state->find = bounds[prepare->in_dtypes[0]];
 	if (state->find == NULL)

@@ -51,15 +51,12 @@ static sp_status prepare_scan(sp_prepare *prepare, sp_error *err)
 	sp_dtype dtype;
 
 	SP_NEED_MEMORY(state, err, "an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
+	SP_TRY(sp_prepare_types(prepare, "T index -> T", err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "exclusive", false, &state->exclusive, err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "reverse", false, &state->reverse, err));
 	dtype = prepare->in_dtypes[0];
 	state->kernel = (prepare->node->op == &sp_op_Cumsum ? sums : products)[dtype];
-	if (state->kernel == NULL)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return state->kernel != NULL ? SP_OK : sp_prepare_unsupported(prepare, dtype, err);
 }
 
 static sp_status run_scan(const sp_call *call)

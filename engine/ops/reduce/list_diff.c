@@ -9,8 +9,7 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
 	sp_dtype idx;
 
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_array__same_dtype(prepare, 0, 2, err));
+	SP_TRY(sp_prepare_types(prepare, "T T", err));
 	if (!sp_rows__comparable(prepare->in_dtypes[0]))
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
 	SP_TRY(sp_array__index_type(prepare, "out_idx", SP_INT32, &idx, err));

@@ -32,7 +32,7 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 	SP_NEED_MEMORY(state, err, "an operator");
 	state->k_is_input = true;
 	SP_TRY(sp_node_attr_bool(prepare->node, "sorted", true, &state->sorted, err));
-	SP_TRY(sp_array__prepare(prepare, 2, err));
+	SP_TRY(sp_prepare_types(prepare, "E T -> E", err));
 	if (!sp_rank_key__has(prepare->in_dtypes[0]))
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
 	SP_TRY(sp_elements__prepare_index(prepare, 1, SP_INT16, err));
@@ -50,15 +50,12 @@ static sp_status prepare_top_k(sp_prepare *prepare, sp_error *err)
 	top_k_state *state = sp_prepare_state(prepare, sizeof(*state));
 
 	SP_NEED_MEMORY(state, err, "an operator");
-	SP_TRY(sp_array__prepare(prepare, 1, err));
+	SP_TRY(sp_prepare_types(prepare, "E -> E int32", err));
 	if (!sp_rank_key__has(prepare->in_dtypes[0]))
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
 	SP_TRY(sp_node_attr_int(prepare->node, "k", -1, &state->k, err));
 	state->index_dtype = SP_INT32;
-	SP_TRY(sp_node_attr_bool(prepare->node, "sorted", true, &state->sorted, err));
-	SP_TRY(sp_prepare_outputs(prepare, 2, prepare->in_dtypes[0], err));
-	prepare->out_dtypes[1] = SP_INT32;
-	return SP_OK;
+	return sp_node_attr_bool(prepare->node, "sorted", true, &state->sorted, err);
 }
 
 /* TensorFlow on a CPU supports only the largest along the last dimension, and is exact. */

@@ -122,17 +122,6 @@ static sp_status run_fill(const sp_call *call)
 	return write(call, &f, is_empty);
 }
 
-static sp_status prepare_fill(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 4, err));
-	SP_TRY(sp_sparse__prepare(prepare, 0, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 3, prepare->in_dtypes[1], err));
-	SP_TRY(sp_prepare_outputs(prepare, 4, SP_INT64, err));
-	prepare->out_dtypes[1] = prepare->in_dtypes[1];
-	prepare->out_dtypes[2] = SP_BOOL;
-	return SP_OK;
-}
-
-SP_DEFINE_OP(SparseFillEmptyRows,
-	     "output_indices output_values empty_row_indicator reverse_index_map", SP_OP_MOVES,
-	     prepare_fill, run_fill);
+SP_DEFINE_TYPED_OP(SparseFillEmptyRows,
+		   "output_indices output_values empty_row_indicator reverse_index_map",
+		   SP_OP_MOVES, "int64 T int64 T -> int64 T bool int64", run_fill);

@@ -170,17 +170,13 @@ static sp_status prepare_matmul(sp_prepare *prepare, sp_error *err)
 	sp_dtype dtype;
 
 	SP_NEED_MEMORY(state, err, "a matrix product");
-	SP_TRY(sp_prepare_inputs(prepare, 4, err));
-	SP_TRY(sp_prepare_input_index(prepare, 0, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, SP_INT64, err));
+	SP_TRY(sp_prepare_types(prepare, "index T int64 T -> T", err));
 	dtype = prepare->in_dtypes[1];
-	SP_TRY(sp_prepare_input_dtype(prepare, 3, dtype, err));
 	if (dtype >= SP_DTYPE_COUNT || kernels_of[dtype].multiply == NULL)
 		return sp_prepare_unsupported(prepare, dtype, err);
 	state->kernel = &kernels_of[dtype];
 	SP_TRY(sp_node_attr_bool(prepare->node, "adjoint_a", false, &state->adjoint_a, err));
-	SP_TRY(sp_node_attr_bool(prepare->node, "adjoint_b", false, &state->adjoint_b, err));
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return sp_node_attr_bool(prepare->node, "adjoint_b", false, &state->adjoint_b, err);
 }
 
 SP_DEFINE_OP(SparseTensorDenseMatMul, NULL, 0, prepare_matmul, run_matmul);

@@ -196,17 +196,13 @@ static sp_status prepare_any(sp_prepare *prepare, bool maximum, sp_error *err)
 	sp_dtype dtype;
 
 	SP_NEED_MEMORY(state, err, "a reduction");
-	SP_TRY(sp_prepare_inputs(prepare, 4, err));
-	SP_TRY(sp_sparse__prepare(prepare, 0, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 3, SP_INT32, err));
+	SP_TRY(sp_prepare_types(prepare, "int64 T int64 int32 -> T", err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "keep_dims", false, &state->keep_dims, err));
 	dtype = prepare->in_dtypes[1];
 	state->maximum = maximum;
 	if (dtype < SP_DTYPE_COUNT)
 		state->reduce = maximum ? maxima[dtype] : sums[dtype];
-	if (state->reduce == NULL)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return state->reduce != NULL ? SP_OK : sp_prepare_unsupported(prepare, dtype, err);
 }
 
 static sp_status prepare_sum(sp_prepare *prepare, sp_error *err)

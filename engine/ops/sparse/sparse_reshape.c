@@ -161,12 +161,5 @@ static sp_status run_reshape(const sp_call *call)
 	return SP_OK;
 }
 
-static sp_status prepare_reshape(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	for (size_t i = 0; i < 3; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_INT64, err));
-	return sp_prepare_outputs(prepare, 2, SP_INT64, err);
-}
-
-SP_DEFINE_OP(SparseReshape, "output_indices output_shape", 0, prepare_reshape, run_reshape);
+SP_DEFINE_TYPED_OP(SparseReshape, "output_indices output_shape", 0,
+		   "int64 int64 int64 -> int64 int64", run_reshape);

@@ -89,17 +89,6 @@ static sp_status run_slice(const sp_call *call)
 	return cut(call, &in, &b, 0, 1, 2);
 }
 
-static sp_status prepare_slice(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 5, err));
-	SP_TRY(sp_sparse__prepare(prepare, 0, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 3, SP_INT64, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 4, SP_INT64, err));
-	SP_TRY(sp_prepare_outputs(prepare, 3, SP_INT64, err));
-	prepare->out_dtypes[1] = prepare->in_dtypes[1];
-	return SP_OK;
-}
-
 /* ------------------------------------------------------------ SparseSplit */
 
 typedef struct split_state {
@@ -160,9 +149,7 @@ static sp_status prepare_split(sp_prepare *prepare, sp_error *err)
 	int64_t parts;
 
 	SP_NEED_MEMORY(state, err, "SparseSplit");
-	SP_TRY(sp_prepare_inputs(prepare, 4, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_INT64, err));
-	SP_TRY(sp_sparse__prepare(prepare, 1, 3, err));
+	SP_TRY(sp_prepare_types(prepare, "int64 int64 T int64", err));
 	SP_TRY(sp_node_attr_int(prepare->node, "num_split", 0, &parts, err));
 	if (parts < 1 || parts > MAX_PARTS)
 		return sp_error_set(err, SP_INVALID, "num_split %lld is not in [1, %d]",
@@ -174,7 +161,7 @@ static sp_status prepare_split(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(SparseSlice, "output_indices output_values output_shape", SP_OP_MOVES, prepare_slice,
-	     run_slice);
+SP_DEFINE_TYPED_OP(SparseSlice, "output_indices output_values output_shape", SP_OP_MOVES,
+		   "int64 T int64 int64 int64 -> int64 T int64", run_slice);
 SP_DEFINE_OP(SparseSplit, "output_indices:num_split output_values:num_split output_shape:num_split",
 	     SP_OP_MOVES, prepare_split, run_split);

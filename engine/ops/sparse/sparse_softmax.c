@@ -104,12 +104,11 @@ static sp_status prepare_softmax(sp_prepare *prepare, sp_error *err)
 {
 	sp_dtype dtype;
 
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_sparse__prepare(prepare, 0, 2, err));
+	SP_TRY(sp_prepare_types(prepare, "int64 T int64 -> T", err));
 	dtype = prepare->in_dtypes[1];
 	if (dtype != SP_FLOAT && dtype != SP_DOUBLE && dtype != SP_HALF)
 		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return SP_OK;
 }
 
 SP_DEFINE_OP(SparseSoftmax, NULL, 0, prepare_softmax, run_softmax);

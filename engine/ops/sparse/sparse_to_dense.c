@@ -104,12 +104,8 @@ static sp_status prepare_to_dense(sp_prepare *prepare, sp_error *err)
 	to_dense_state *state = sp_prepare_state(prepare, sizeof(*state));
 
 	SP_NEED_MEMORY(state, err, "SparseToDense");
-	SP_TRY(sp_prepare_inputs(prepare, 4, err));
-	SP_TRY(sp_prepare_input_index(prepare, 0, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, prepare->in_dtypes[0], err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 3, prepare->in_dtypes[2], err));
-	SP_TRY(sp_node_attr_bool(prepare->node, "validate_indices", true, &state->validate, err));
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[2], err);
+	SP_TRY(sp_prepare_types(prepare, "I I T T -> T", err));
+	return sp_node_attr_bool(prepare->node, "validate_indices", true, &state->validate, err);
 }
 
 SP_DEFINE_OP(SparseToDense, NULL, 0, prepare_to_dense, run_to_dense);

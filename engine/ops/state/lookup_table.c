@@ -198,10 +198,8 @@ static sp_status check_table(const sp_call *call, const sp_resource *resource, s
 
 static sp_status prepare_find(sp_prepare *prepare, sp_error *err)
 {
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	SP_TRY(check_declaration(prepare, prepare->in_dtypes[1], prepare->in_dtypes[2], err));
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[2], err);
+	SP_TRY(sp_prepare_types(prepare, "resource T U -> U", err));
+	return check_declaration(prepare, prepare->in_dtypes[1], prepare->in_dtypes[2], err);
 }
 
 /* *shape: that of the keys, then that of a value.  The default has that shape or the value's. */
@@ -259,13 +257,6 @@ static sp_status run_find(const sp_call *call)
 	return SP_OK;
 }
 
-static sp_status prepare_size(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	return sp_prepare_outputs(prepare, 1, SP_INT64, err);
-}
-
 static sp_status run_size(const sp_call *call)
 {
 	sp_shape shape = sp_shape_scalar();
@@ -291,8 +282,7 @@ static sp_status prepare_export(sp_prepare *prepare, sp_error *err)
 	export_state *state = sp_prepare_state(prepare, sizeof(*state));
 
 	SP_NEED_MEMORY(state, err, "a table");
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
+	SP_TRY(sp_prepare_types(prepare, "resource", err));
 	SP_TRY(sp_node_attr_type(prepare->node, "Tkeys", SP_INVALID_DTYPE, &state->keys, err));
 	SP_TRY(sp_node_attr_type(prepare->node, "Tvalues", SP_INVALID_DTYPE, &state->values, err));
 	SP_TRY(sp_prepare_outputs(prepare, 2, state->keys, err));
@@ -359,7 +349,7 @@ HANDLE_OP(MutableDenseHashTableV2, prepare_dense);
 
 SP_DEFINE_OP(LookupTableFind, "values", SP_OP_READS_VARIABLE, prepare_find, run_find);
 SP_DEFINE_OP(LookupTableFindV2, "values", SP_OP_READS_VARIABLE, prepare_find, run_find);
-SP_DEFINE_OP(LookupTableSize, "size", SP_OP_READS_VARIABLE, prepare_size, run_size);
-SP_DEFINE_OP(LookupTableSizeV2, "size", SP_OP_READS_VARIABLE, prepare_size, run_size);
+SP_DEFINE_TYPED_OP(LookupTableSize, "size", SP_OP_READS_VARIABLE, "resource -> int64", run_size);
+SP_DEFINE_TYPED_OP(LookupTableSizeV2, "size", SP_OP_READS_VARIABLE, "resource -> int64", run_size);
 SP_DEFINE_OP(LookupTableExport, "keys values", SP_OP_READS_VARIABLE, prepare_export, run_export);
 SP_DEFINE_OP(LookupTableExportV2, "keys values", SP_OP_READS_VARIABLE, prepare_export, run_export);

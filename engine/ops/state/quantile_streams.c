@@ -38,16 +38,6 @@ static sp_status find_boundaries(const sp_call *call, size_t count, sp_resource 
 	return SP_OK;
 }
 
-/* quantile_stream_resource_handle, epsilon, num_streams */
-static sp_status prepare_create(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_FLOAT, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, SP_INT64, err));
-	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
-}
-
 /* Creates `num_streams` features without boundaries; an existing resource is left as it is. */
 static sp_status run_create(const sp_call *call)
 {
@@ -126,8 +116,7 @@ static sp_status prepare_get(sp_prepare *prepare, sp_error *err)
 {
 	int64_t count;
 
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
+	SP_TRY(sp_prepare_types(prepare, "resource", err));
 	return prepare_features(prepare, SP_FLOAT, &count, err);
 }
 
@@ -202,8 +191,9 @@ static sp_status run_bucketize(const sp_call *call)
 
 SP_DEFINE_OP(BoostedTreesQuantileStreamResourceHandleOp, "resource", 0, prepare_handle,
 	     sp_resource_handle__run);
-SP_DEFINE_OP(BoostedTreesCreateQuantileStreamResource, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	     prepare_create, run_create);
+/* quantile_stream_resource_handle, epsilon, num_streams */
+SP_DEFINE_TYPED_OP(BoostedTreesCreateQuantileStreamResource, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+		   "resource float int64 ->", run_create);
 SP_DEFINE_OP(BoostedTreesQuantileStreamResourceDeserialize, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
 	     prepare_deserialize, run_deserialize);
 SP_DEFINE_OP(IsBoostedTreesQuantileStreamResourceInitialized, "is_initialized",

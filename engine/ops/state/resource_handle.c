@@ -20,11 +20,10 @@ sp_status sp_resource_handle__prepare(sp_prepare *prepare, sp_resource_kind kind
 	const char *name;
 
 	SP_NEED_MEMORY(index, err, "a handle");
-	SP_TRY(sp_prepare_inputs(prepare, 0, err));
+	SP_TRY(sp_prepare_types(prepare, "-> resource", err));
 	SP_TRY(sp_resource_handle__name(prepare, &container, &name, err));
-	SP_TRY(sp_resources_declare(prepare->resources, kind, container, name, SP_INVALID_DTYPE,
-				    SP_INVALID_DTYPE, NULL, index, err));
-	return sp_prepare_outputs(prepare, 1, SP_RESOURCE, err);
+	return sp_resources_declare(prepare->resources, kind, container, name, SP_INVALID_DTYPE,
+				    SP_INVALID_DTYPE, NULL, index, err);
 }
 
 sp_status sp_resource_handle__run(const sp_call *call)
@@ -44,7 +43,5 @@ sp_status sp_resource_handle__answer(const sp_call *call, bool is_initialized)
 
 sp_status sp_resource_handle__prepare_is_initialized(sp_prepare *prepare, sp_error *err)
 {
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	return sp_prepare_outputs(prepare, 1, SP_BOOL, err);
+	return sp_prepare_types(prepare, "resource -> bool", err);
 }

@@ -34,9 +34,7 @@ sp_status sp_table_fill_end(const sp_call *call, sp_resource *resource, sp_hash_
 
 static sp_status prepare_fill(sp_prepare *prepare, sp_error *err)
 {
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
+	return sp_prepare_types(prepare, "resource T U ->", err);
 }
 
 static sp_status check_vectors(const sp_call *call)

@@ -43,10 +43,7 @@ static sp_status prepare_text_file(sp_prepare *prepare, sp_error *err)
 	if (delimiter.size != 1)
 		return sp_error_set(err, SP_INVALID, "the delimiter must be one character");
 	s->delimiter = delimiter.data[0];
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_STRING, err));
-	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
+	return sp_prepare_types(prepare, "resource string ->", err);
 }
 
 static sp_status check_dtype(const sp_call *call, const char *what, int64_t index, sp_dtype dtype)

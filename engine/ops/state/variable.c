@@ -17,15 +17,14 @@ static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
 	sp_dtype dtype;
 
 	SP_NEED_MEMORY(index, err, "a handle");
-	SP_TRY(sp_prepare_inputs(prepare, 0, err));
+	SP_TRY(sp_prepare_types(prepare, "-> resource", err));
 	SP_TRY(sp_node_attr_type(node, "dtype", SP_INVALID_DTYPE, &dtype, err));
 	SP_TRY(sp_resource_handle__name(prepare, &container, &name, err));
 	if (shape != NULL && shape->kind != SP_ATTR_SHAPE)
 		return sp_error_set(err, SP_INVALID, "attribute 'shape' is not a shape");
-	SP_TRY(sp_resources_declare(prepare->resources, SP_RESOURCE_VARIABLE, container, name,
+	return sp_resources_declare(prepare->resources, SP_RESOURCE_VARIABLE, container, name,
 				    dtype, SP_INVALID_DTYPE, shape != NULL ? shape->shape : NULL,
-				    index, err));
-	return sp_prepare_outputs(prepare, 1, SP_RESOURCE, err);
+				    index, err);
 }
 
 /* The variable behind input 0. */

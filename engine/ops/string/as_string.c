@@ -81,7 +81,7 @@ static sp_status prepare_as_string(sp_prepare *prepare, sp_error *err)
 	int n;
 
 	SP_NEED_MEMORY(s, err, "AsString");
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_TRY(sp_prepare_types(prepare, "T -> string", err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "scientific", false, &scientific, err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "shortest", false, &shortest, err));
 	SP_TRY(sp_node_attr_int(prepare->node, "width", -1, &width, err));
@@ -100,7 +100,7 @@ static sp_status prepare_as_string(sp_prepare *prepare, sp_error *err)
 	if (precision >= 0 && prepare->in_dtypes[0] != SP_STRING)
 		n += snprintf(s->format + n, sizeof(s->format) - (size_t)n, ".%d", (int)precision);
 	snprintf(s->format + n, sizeof(s->format) - (size_t)n, "%s", conversion);
-	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
+	return SP_OK;
 }
 
 /* The argument of printf; the format's letter selects the member. */

@@ -51,10 +51,7 @@ static sp_status prepare_reduce_join(sp_prepare *prepare, sp_error *err)
 	SP_NEED_MEMORY(s, err, "ReduceJoin");
 	SP_TRY(sp_node_attr_bool(prepare->node, "keep_dims", false, &s->keep_dims, err));
 	SP_TRY(sp_node_attr_bytes(prepare->node, "separator", "", &s->separator, err));
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_STRING, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
-	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
+	return sp_prepare_types(prepare, "string int32 -> string", err);
 }
 
 /*

@@ -48,12 +48,7 @@ static sp_status prepare_ngrams(sp_prepare *prepare, sp_error *err)
 	if (s->keep_short && s->pad_width < 0 && s->width_count == 0)
 		return sp_error_set(err, SP_INVALID,
 				    "the width of a padded short row is not known");
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_STRING, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(sp_prepare_outputs(prepare, 2, SP_STRING, err));
-	prepare->out_dtypes[1] = prepare->in_dtypes[1];
-	return SP_OK;
+	return sp_prepare_types(prepare, "string I -> string I", err);
 }
 
 /*

@@ -123,12 +123,9 @@ static sp_status prepare_split(sp_prepare *prepare, sp_error *err)
 	state *s = sp_prepare_state(prepare, sizeof(*s));
 
 	SP_NEED_MEMORY(s, err, "StringSplit");
-	SP_TRY(sp_text_prepare_inputs(prepare, 2, err));
+	SP_TRY(sp_prepare_types(prepare, "string string -> int64 string int64", err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "skip_empty", true, &s->skip_empty, err));
-	SP_TRY(sp_node_attr_int(prepare->node, "maxsplit", -1, &s->maxsplit, err));
-	SP_TRY(sp_prepare_outputs(prepare, 3, SP_INT64, err));
-	prepare->out_dtypes[1] = SP_STRING;
-	return SP_OK;
+	return sp_node_attr_int(prepare->node, "maxsplit", -1, &s->maxsplit, err);
 }
 
 static void count_pieces(splitter *s, const sp_tensor *in, int64_t *total, int64_t *longest)

@@ -10,12 +10,8 @@ static sp_status prepare_substr(sp_prepare *prepare, sp_error *err)
 	state *s = sp_prepare_state(prepare, sizeof(*s));
 
 	SP_NEED_MEMORY(s, err, "Substr");
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_STRING, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, prepare->in_dtypes[1], err));
-	SP_TRY(sp_text_attr_unit(prepare, &s->characters, err));
-	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
+	SP_TRY(sp_prepare_types(prepare, "string I I -> string", err));
+	return sp_text_attr_unit(prepare, &s->characters, err);
 }
 
 /* Advances *at by `n` characters; false when the text ends before, or n is negative. */

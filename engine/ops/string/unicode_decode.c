@@ -17,7 +17,7 @@ static sp_status prepare_decode(sp_prepare *prepare, sp_error *err)
 	decode_state *state = sp_prepare_state(prepare, sizeof(*state));
 
 	SP_NEED_MEMORY(state, err, "an operator");
-	SP_TRY(sp_text_prepare_inputs(prepare, 1, err));
+	SP_TRY(sp_prepare_types(prepare, "string", err));
 	SP_TRY(sp_unicode__check_encoding(prepare, "input_encoding", err));
 	SP_TRY(sp_unicode__read_policy(prepare, &state->policy, err));
 	SP_TRY(sp_array__index_type(prepare, "Tsplits", SP_INT64, &state->splits, err));

@@ -10,10 +10,7 @@ static sp_status prepare_encode(sp_prepare *prepare, sp_error *err)
 	SP_NEED_MEMORY(policy, err, "an operator");
 	SP_TRY(sp_unicode__read_policy(prepare, policy, err));
 	SP_TRY(sp_unicode__check_encoding(prepare, "output_encoding", err));
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_INT32, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
+	return sp_prepare_types(prepare, "int32 index -> string", err);
 }
 
 /*

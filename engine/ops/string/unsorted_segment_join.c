@@ -20,11 +20,7 @@ static sp_status prepare_segment_join(sp_prepare *prepare, sp_error *err)
 
 	SP_NEED_MEMORY(s, err, "UnsortedSegmentJoin");
 	SP_TRY(sp_node_attr_bytes(prepare->node, "separator", "", &s->separator, err));
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_STRING, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(sp_prepare_input_index(prepare, 2, err));
-	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
+	return sp_prepare_types(prepare, "string index index -> string", err);
 }
 
 /* The ids cover the first axes of the input; *shape is [segments, the other axes]. */

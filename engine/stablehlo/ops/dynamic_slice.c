@@ -8,20 +8,6 @@
  * A start is clamped so that all elements fit.  Keras 3 writes these for ops.slice_update().
  */
 
-static sp_status prepare_slice(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 3, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	return sp_prepare_input_dtype(prepare, 2, prepare->in_dtypes[1], err);
-}
-
-static sp_status prepare_update(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 3, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, prepare->in_dtypes[0], err));
-	return sp_prepare_input_index(prepare, 2, err);
-}
-
 /* Checks that input i has one number per dimension of input 0. */
 static sp_status need_index(const sp_call *call, size_t i)
 {
@@ -98,5 +84,5 @@ static sp_status run_update(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(XlaDynamicSlice, NULL, 0, prepare_slice, run_slice);
-SP_DEFINE_OP(XlaDynamicUpdateSlice, NULL, 0, prepare_update, run_update);
+SP_DEFINE_TYPED_OP(XlaDynamicSlice, NULL, 0, "E I I -> E", run_slice);
+SP_DEFINE_TYPED_OP(XlaDynamicUpdateSlice, NULL, 0, "E E index -> E", run_update);

@@ -61,9 +61,7 @@ static sp_status prepare_any(sp_prepare *prepare, conv_state **out, sp_error *er
 	*out = state;
 	SP_NEED_MEMORY(state, err, "an operator");
 	state->batch_groups = 1;
-	SP_TRY(sp_prepare_inputs(prepare, 7, err));
-	for (size_t i = 2; i < 7; i++)
-		SP_TRY(sp_prepare_input_index(prepare, i, err));
+	SP_TRY(sp_prepare_types(prepare, "T U index index index index index", err));
 	return read_numbers(prepare, state->placings, err);
 }
 

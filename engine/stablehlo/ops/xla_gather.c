@@ -18,9 +18,7 @@ static sp_status prepare_gather(sp_prepare *prepare, sp_error *err)
 
 	SP_NEED_MEMORY(dims, err, "an operator");
 	SP_TRY(sp_window_dims__read(dims, prepare, err));
-	SP_TRY(sp_array__prepare(prepare, 3, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	return sp_prepare_input_index(prepare, 2, err);
+	return sp_prepare_types(prepare, "E index index -> E", err);
 }
 
 /* Windows are prefetched a few steps ahead: they are at random addresses of a large table. */

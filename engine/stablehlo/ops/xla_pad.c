@@ -11,14 +11,6 @@
  *
  * Source: pad of the StableHLO specification.
  */
-static sp_status prepare_pad(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 5, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, prepare->in_dtypes[0], err));
-	for (size_t i = 2; i < 5; i++)
-		SP_TRY(sp_prepare_input_index(prepare, i, err));
-	return SP_OK;
-}
 
 static sp_status need_paddings(const sp_call *call)
 {
@@ -117,4 +109,4 @@ static sp_status run_pad(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(XlaPad, NULL, 0, prepare_pad, run_pad);
+SP_DEFINE_TYPED_OP(XlaPad, NULL, 0, "E E index index index -> E", run_pad);

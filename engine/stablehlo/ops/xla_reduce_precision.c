@@ -25,7 +25,7 @@ static sp_status prepare_precision(sp_prepare *prepare, sp_error *err)
 	sp_dtype dtype;
 
 	SP_NEED_MEMORY(state, err, "an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_TRY(sp_prepare_types(prepare, "T -> T", err));
 	dtype = prepare->in_dtypes[0];
 	state->exponent = bits[dtype][0];
 	state->mantissa = bits[dtype][1];
@@ -38,7 +38,7 @@ static sp_status prepare_precision(sp_prepare *prepare, sp_error *err)
 				    (long long)exponent, (long long)mantissa);
 	state->new_exponent = exponent < state->exponent ? (int)exponent : state->exponent;
 	state->new_mantissa = mantissa < state->mantissa ? (int)mantissa : state->mantissa;
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return SP_OK;
 }
 
 /* `bits` of an element, without the sign bit. */

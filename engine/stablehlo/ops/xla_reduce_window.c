@@ -25,10 +25,7 @@ static sp_status prepare_reduce(sp_prepare *prepare, sp_error *err)
 	sp_scalar_types types = {dtypes, 2, dtypes, 1};
 
 	SP_NEED_MEMORY(state, err, "an operator");
-	SP_TRY(sp_array__prepare(prepare, 7, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, prepare->in_dtypes[0], err));
-	for (size_t i = 2; i < 7; i++)
-		SP_TRY(sp_prepare_input_index(prepare, i, err));
+	SP_TRY(sp_prepare_types(prepare, "E E index index index index index -> E", err));
 	dtypes[0] = dtypes[1] = prepare->in_dtypes[0];
 	SP_TRY(sp_scalar_code__make(&state->code, prepare, "computation", &types, err));
 	state->is_free = sp_scalar_code__is_associative(state->code);

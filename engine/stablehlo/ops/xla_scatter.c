@@ -27,9 +27,7 @@ static sp_status prepare_scatter(sp_prepare *prepare, sp_error *err)
 
 	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_window_dims__read(&state->dims, prepare, err));
-	SP_TRY(sp_array__prepare(prepare, 3, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, prepare->in_dtypes[0], err));
+	SP_TRY(sp_prepare_types(prepare, "E index E -> E", err));
 	dtypes[0] = dtypes[1] = prepare->in_dtypes[0];
 	SP_TRY(sp_scalar_code__make(&state->join, prepare, "update_computation", &types, err));
 	state->replaces = sp_scalar_code__is_argument(state->join, 1);
