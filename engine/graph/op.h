@@ -169,9 +169,9 @@ const sp_op *sp_op_find(const char *name);
  *
  *   float, string, ...  an element type, as sp_dtype_name() has it
  *   @name               the type that attribute `name` has
- *   index               int32 or int64
- *   a letter            one type wherever it stands: T, U any; I, J int32 or int64; F floating;
- *                       N int32, int64, float or double; E of plain bytes of a known size
+ *   any, index          any type; int32 or int64
+ *   a letter            one type wherever it stands: T, U any; I, J int32 or int64; S also int16; F
+ * floating; N int32, int64, float or double; E of plain bytes of a known size
  *
  * One word may stand for any number of inputs, "T*", or for at least one, "T+".  Without "->" no
  * outputs are stated.

@@ -55,6 +55,8 @@ static sp_status check_class(const sp_prepare *prepare, size_t i, char letter, s
 	case 'I':
 	case 'J':
 		return sp_prepare_input_index(prepare, i, err);
+	case 'S':
+		return dtype == SP_INT16 ? SP_OK : sp_prepare_input_index(prepare, i, err);
 	case 'E':
 		fits = sp_dtype_size(dtype) != 0;
 		break;
@@ -78,6 +80,8 @@ static sp_status check_input(const sp_prepare *prepare, size_t i, const words *w
 	size_t *first = &bound[(unsigned char)*w->word];
 	sp_dtype dtype;
 
+	if (w->size == strlen("any") && strncmp(w->word, "any", w->size) == 0)
+		return SP_OK;
 	if (w->size == strlen("index") && strncmp(w->word, "index", w->size) == 0)
 		return sp_prepare_input_index(prepare, i, err);
 	if (w->size != 1) {

@@ -20,16 +20,11 @@ static sp_status prepare_concat(sp_prepare *prepare, sp_error *err)
 	bool axis_first = prepare->node->op == &sp_op_Concat;
 
 	SP_NEED_MEMORY(state, err, "an operator");
-	if (prepare->in_count < 2)
-		return sp_error_set(err, SP_INVALID, "%s of %zu inputs", prepare->node->op_name,
-				    prepare->in_count);
+	SP_TRY(sp_prepare_types(prepare, axis_first ? "index E+ -> E" : "E+ index -> E", err));
 	state->axis = axis_first ? 0 : prepare->in_count - 1;
 	state->first = axis_first ? 1 : 0;
 	state->last = axis_first ? prepare->in_count : prepare->in_count - 1;
-	SP_TRY(sp_prepare_input_index(prepare, state->axis, err));
-	SP_TRY(sp_array__same_dtype(prepare, state->first, state->last, err));
-	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[state->first], err));
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[state->first], err);
+	return SP_OK;
 }
 
 /* The output's shape: the first value's, with the sum of all sizes along the axis. */
@@ -109,12 +104,7 @@ static sp_status run_concat(const sp_call *call)
 
 static sp_status prepare_offset(sp_prepare *prepare, sp_error *err)
 {
-	if (prepare->in_count < 3)
-		return sp_error_set(err, SP_INVALID, "ConcatOffset of %zu inputs",
-				    prepare->in_count);
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_INT32, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(sp_array__same_dtype(prepare, 1, prepare->in_count, err));
+	SP_TRY(sp_prepare_types(prepare, "int32 I I+", err));
 	return sp_prepare_outputs(prepare, prepare->in_count - 1, prepare->in_dtypes[1], err);
 }
 

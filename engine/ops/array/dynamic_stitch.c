@@ -19,9 +19,10 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 	if (n == 0 || prepare->in_count % 2 != 0)
 		return sp_error_set(err, SP_INVALID, "%s of %zu inputs", prepare->node->op_name,
 				    prepare->in_count);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_INT32, err));
-	SP_TRY(sp_array__same_dtype(prepare, n, prepare->in_count, err));
+		SP_TRY(sp_prepare_input_dtype(prepare, n + i, prepare->in_dtypes[n], err));
+	}
 	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[n], err));
 	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[n], err);
 }

@@ -19,12 +19,6 @@ void sp_elements__fill(void *out, size_t count, const void *element, size_t size
 	}
 }
 
-sp_status sp_elements__prepare_index(const sp_prepare *prepare, size_t i, sp_dtype besides,
-				     sp_error *err)
-{
-	return prepare->in_dtypes[i] == besides ? SP_OK : sp_prepare_input_index(prepare, i, err);
-}
-
 int64_t sp_element__integer(const sp_tensor *tensor, size_t i)
 {
 	switch (tensor->dtype) {

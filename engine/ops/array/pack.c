@@ -23,11 +23,7 @@ static sp_status read_axis(sp_prepare *prepare, sp_error *err)
 static sp_status prepare_pack(sp_prepare *prepare, sp_error *err)
 {
 	SP_TRY(read_axis(prepare, err));
-	if (prepare->in_count == 0)
-		return sp_error_set(err, SP_INVALID, "Pack of no inputs");
-	SP_TRY(sp_array__same_dtype(prepare, 0, prepare->in_count, err));
-	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[0], err));
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
+	return sp_prepare_types(prepare, "E+ -> E", err);
 }
 
 static sp_status check_same_shapes(const sp_call *call)

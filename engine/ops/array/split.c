@@ -23,8 +23,9 @@ static sp_status prepare_split_v(sp_prepare *prepare, sp_error *err)
 {
 	size_t num;
 
-	SP_TRY(sp_prepare_types(prepare, "E T int32", err));
-	SP_TRY(sp_elements__prepare_index(prepare, 1, SP_INT8, err));
+	SP_TRY(sp_prepare_types(prepare, "E any int32", err));
+	if (prepare->in_dtypes[1] != SP_INT8)
+		SP_TRY(sp_prepare_input_index(prepare, 1, err));
 	SP_TRY(sp_array__output_count(prepare, "num_split", &num, err));
 	return sp_prepare_outputs(prepare, num, prepare->in_dtypes[0], err);
 }

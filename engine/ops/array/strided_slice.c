@@ -40,15 +40,13 @@ static bool has_bit(int64_t mask, size_t i)
 	return mask >> i & 1;
 }
 
-static sp_status prepare_any(sp_prepare *prepare, size_t inputs, sp_error *err)
+static sp_status prepare_any(sp_prepare *prepare, const char *types, sp_error *err)
 {
 	slice_state *state = sp_prepare_state(prepare, sizeof(*state));
 	const sp_node *node = prepare->node;
 
 	SP_NEED_MEMORY(state, err, "an operator");
-	SP_TRY(sp_array__prepare(prepare, inputs, err));
-	SP_TRY(sp_elements__prepare_index(prepare, 1, SP_INT16, err));
-	SP_TRY(sp_array__same_dtype(prepare, 1, 4, err));
+	SP_TRY(sp_prepare_types(prepare, types, err));
 	SP_TRY(sp_node_attr_int(node, "begin_mask", 0, &state->begin_mask, err));
 	SP_TRY(sp_node_attr_int(node, "end_mask", 0, &state->end_mask, err));
 	SP_TRY(sp_node_attr_int(node, "ellipsis_mask", 0, &state->ellipsis_mask, err));
@@ -61,7 +59,7 @@ static sp_status prepare_any(sp_prepare *prepare, size_t inputs, sp_error *err)
 
 static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
-	return prepare_any(prepare, 4, err);
+	return prepare_any(prepare, "E S S S -> E", err);
 }
 
 /* Adds a dimension to the slice. */
@@ -229,11 +227,7 @@ static sp_status run(const sp_call *call)
 
 static sp_status prepare_gradient(sp_prepare *prepare, sp_error *err)
 {
-	SP_TRY(prepare_any(prepare, 5, err));
-	SP_TRY(sp_prepare_input_index(prepare, 0, err));
-	if (sp_dtype_size(prepare->in_dtypes[4]) == 0)
-		return sp_prepare_unsupported(prepare, prepare->in_dtypes[4], err);
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[4], err);
+	return prepare_any(prepare, "index S S S E -> E", err);
 }
 
 static sp_status run_gradient(const sp_call *call)

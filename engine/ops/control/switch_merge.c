@@ -17,18 +17,6 @@ static sp_status run_switch(const sp_call *call)
 	return SP_OK;
 }
 
-static sp_status prepare_merge(sp_prepare *prepare, sp_error *err)
-{
-	if (prepare->in_count == 0)
-		return sp_error_set(err, SP_INVALID, "%s takes at least one input",
-				    prepare->node->op_name);
-	for (size_t i = 1; i < prepare->in_count; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, prepare->in_dtypes[0], err));
-	SP_TRY(sp_prepare_outputs(prepare, 2, prepare->in_dtypes[0], err));
-	prepare->out_dtypes[1] = SP_INT32;
-	return SP_OK;
-}
-
 /* Forwards the first input that is set; without one the outputs stay unset. */
 static sp_status run_merge(const sp_call *call)
 {
@@ -49,7 +37,7 @@ SP_DEFINE_TYPED_OP(Switch, "output_false output_true", SP_OP_MAKES_DEAD, "T bool
 		   run_switch);
 SP_DEFINE_TYPED_OP(RefSwitch, "output_false output_true", SP_OP_MAKES_DEAD, "T bool -> T T",
 		   run_switch);
-SP_DEFINE_OP(Merge, "output value_index", SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD, prepare_merge,
-	     run_merge);
-SP_DEFINE_OP(RefMerge, "output value_index", SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD, prepare_merge,
-	     run_merge);
+SP_DEFINE_TYPED_OP(Merge, "output value_index", SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD,
+		   "T+ -> T int32", run_merge);
+SP_DEFINE_TYPED_OP(RefMerge, "output value_index", SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD,
+		   "T+ -> T int32", run_merge);

@@ -89,31 +89,27 @@ typedef struct predict_state {
 	int64_t width; /* logits_dimension */
 } predict_state;
 
-static sp_status prepare_walk(sp_prepare *prepare, sp_dtype out, sp_error *err)
+static sp_status prepare_walk(sp_prepare *prepare, const char *types, sp_error *err)
 {
 	predict_state *state = sp_prepare_state(prepare, sizeof(*state));
 
 	SP_NEED_MEMORY(state, err, "an operator");
-	if (prepare->in_count < 2)
-		return sp_error_set(err, SP_INVALID, "trees need a feature at least");
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	for (size_t i = 1; i < prepare->in_count; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_INT32, err));
+	SP_TRY(sp_prepare_types(prepare, types, err));
 	SP_TRY(sp_node_attr_int(prepare->node, "logits_dimension", 1, &state->width, err));
 	if (state->width < 1)
 		return sp_error_set(err, SP_INVALID, "logits_dimension is %lld",
 				    (long long)state->width);
-	return sp_prepare_outputs(prepare, 1, out, err);
+	return SP_OK;
 }
 
 static sp_status prepare_predict(sp_prepare *prepare, sp_error *err)
 {
-	return prepare_walk(prepare, SP_FLOAT, err);
+	return prepare_walk(prepare, "resource int32+ -> float", err);
 }
 
 static sp_status prepare_debug(sp_prepare *prepare, sp_error *err)
 {
-	SP_TRY(prepare_walk(prepare, SP_STRING, err));
+	SP_TRY(prepare_walk(prepare, "resource int32+ -> string", err));
 	if (((const predict_state *)prepare->state)->width != 1)
 		return sp_error_set(err, SP_UNSUPPORTED,
 				    "Currently only one dimensional outputs are supported.");

@@ -120,9 +120,7 @@ static sp_status prepare_any(sp_prepare *prepare, const char *rule, int64_t part
 				    "attribute 'num_partitions' is %lld for %zu inputs",
 				    (long long)parts, prepare->in_count);
 	state->parts = (size_t)parts;
-	for (size_t i = 0; i < prepare->in_count; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_INT64, err));
-	return SP_OK;
+	return sp_prepare_types(prepare, "int64*", err);
 }
 
 /* ------------------------------------------------- PartitionWithPermutation */

@@ -35,28 +35,22 @@ static sp_status prepare_prune(sp_prepare *prepare, sp_error *err)
 
 	SP_NEED_MEMORY(state, err, "an operator");
 	state->earlier = prepare->in_count == 3;
-	SP_TRY(sp_prepare_inputs(prepare, state->earlier ? 3 : 4, err));
-	for (size_t i = 0; i < 3; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_INT64, err));
+	SP_TRY(sp_prepare_types(prepare,
+				state->earlier
+					? "int64 int64 int64 -> int64 int64 int32"
+					: "int64 int64 int64 float -> int64 int64 float bool",
+				err));
 	SP_TRY(sp_node_attr_bool(node, "fill_empty_row", false, &state->fill, err));
 	SP_TRY(read_prune(node, &state->prune, err));
 	SP_TRY(sp_node_attr_int(node, "default_id", -1, &state->default_id, err));
 	if (state->default_id < 0)
 		state->default_id = 0;
-	if (state->earlier) {
-		SP_TRY(sp_prepare_outputs(prepare, 3, SP_INT64, err));
-		prepare->out_dtypes[2] = SP_INT32;
+	if (state->earlier)
 		return SP_OK;
-	}
-	SP_TRY(sp_prepare_input_dtype(prepare, 3, SP_FLOAT, err));
 	SP_TRY(sp_node_attr_bool(node, "use_sparse_weights", false, &state->has_weights, err));
 	SP_TRY(sp_node_attr_bool(node, "prune_sparse_weights", false, &state->prune_weights, err));
 	state->prune_weights = state->prune_weights && state->prune;
-	SP_TRY(sp_node_attr_float(node, "default_weight", 1, &state->default_weight, err));
-	SP_TRY(sp_prepare_outputs(prepare, 4, SP_INT64, err));
-	prepare->out_dtypes[2] = SP_FLOAT;
-	prepare->out_dtypes[3] = SP_BOOL;
-	return SP_OK;
+	return sp_node_attr_float(node, "default_weight", 1, &state->default_weight, err);
 }
 
 /* The sparse tensor, and which of it is kept. */

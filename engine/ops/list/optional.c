@@ -4,13 +4,6 @@
  * OptionalFromValue, OptionalNone, OptionalHasValue, OptionalGetValue: one value that holds a tuple
  * of tensors, or nothing.
  */
-static sp_status prepare_from(sp_prepare *prepare, sp_error *err)
-{
-	if (prepare->in_count == 0)
-		return sp_error_set(err, SP_INVALID, "OptionalFromValue has no components");
-	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
-}
-
 static const sp_list nothing = {
 	.dtype = SP_VARIANT, .shape = {.rank = -1}, .max_count = -1, .kind = SP_LIST_OPTIONAL};
 
@@ -97,7 +90,7 @@ static sp_status run_get(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(OptionalFromValue, "optional", SP_OP_PER_REQUEST, prepare_from, run_from);
+SP_DEFINE_TYPED_OP(OptionalFromValue, "optional", SP_OP_PER_REQUEST, "any+ -> variant", run_from);
 SP_DEFINE_TYPED_OP(OptionalNone, "optional", SP_OP_PER_REQUEST, "-> variant", run_none);
 SP_DEFINE_TYPED_OP(OptionalHasValue, "has_value", SP_OP_PER_REQUEST, "variant -> bool", run_has);
 SP_DEFINE_OP(OptionalGetValue, "components:output_types", SP_OP_PER_REQUEST, prepare_get, run_get);

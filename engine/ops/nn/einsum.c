@@ -208,16 +208,12 @@ static sp_status prepare_einsum(sp_prepare *prepare, sp_error *err)
 	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_node_attr_bytes(prepare->node, "equation", "", &equation, err));
 	SP_TRY(parse_equation(state, equation, err));
-	SP_TRY(sp_prepare_inputs(prepare, state->operands, err));
+	SP_TRY(sp_prepare_types(prepare, state->operands == 1 ? "T -> T" : "T T -> T", err));
 	dtype = prepare->in_dtypes[0];
-	for (size_t i = 1; i < prepare->in_count; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, dtype, err));
 	state->collect = collectors[dtype];
 	state->multiply = sp_gemm__find(dtype);
 	state->pair = pairs[dtype];
-	if (state->collect == NULL)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return state->collect != NULL ? SP_OK : sp_prepare_unsupported(prepare, dtype, err);
 }
 
 /* -------------------------------------------------------------- the labels */

@@ -51,7 +51,7 @@ static sp_status read_attributes(sp_prepare *prepare, sp_error *err)
 static sp_status prepare_decode(sp_prepare *prepare, sp_error *err)
 {
 	SP_TRY(read_attributes(prepare, err));
-	return sp_text_prepare_unary(prepare, ((const state *)prepare->state)->dtype, err);
+	return sp_prepare_types(prepare, "string -> @out_type", err);
 }
 
 /* All strings have the length of the first one. */
@@ -117,8 +117,7 @@ static sp_status prepare_padded(sp_prepare *prepare, sp_error *err)
 	s = prepare->state;
 	if (s->dtype == SP_BOOL || s->dtype == SP_COMPLEX64 || s->dtype == SP_COMPLEX128)
 		return sp_prepare_unsupported(prepare, s->dtype, err);
-	SP_TRY(sp_prepare_types(prepare, "string int32", err));
-	return sp_prepare_outputs(prepare, 1, s->dtype, err);
+	return sp_prepare_types(prepare, "string int32 -> @out_type", err);
 }
 
 static sp_status run_padded(const sp_call *call)

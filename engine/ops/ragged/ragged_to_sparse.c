@@ -93,18 +93,5 @@ static sp_status run_to_sparse(const sp_call *call)
 	return SP_OK;
 }
 
-static sp_status prepare_to_sparse(sp_prepare *prepare, sp_error *err)
-{
-	if (prepare->in_count < 2)
-		return sp_error_set(err, SP_INVALID,
-				    "RaggedTensorToSparse takes splits and "
-				    "values");
-	for (size_t i = 0; i + 1 < prepare->in_count; i++)
-		SP_TRY(sp_prepare_input_index(prepare, i, err));
-	SP_TRY(sp_prepare_outputs(prepare, 3, SP_INT64, err));
-	prepare->out_dtypes[1] = prepare->in_dtypes[prepare->in_count - 1];
-	return SP_OK;
-}
-
-SP_DEFINE_OP(RaggedTensorToSparse, "sparse_indices sparse_values sparse_dense_shape", 0,
-	     prepare_to_sparse, run_to_sparse);
+SP_DEFINE_TYPED_OP(RaggedTensorToSparse, "sparse_indices sparse_values sparse_dense_shape", 0,
+		   "index+ T -> int64 T int64", run_to_sparse);

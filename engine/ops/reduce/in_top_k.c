@@ -20,14 +20,10 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 
 	SP_NEED_MEMORY(state, err, "an operator");
 	state->k_is_input = prepare->node->op == &sp_op_InTopKV2;
-	SP_TRY(sp_prepare_inputs(prepare, state->k_is_input ? 3 : 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_FLOAT, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
 	if (state->k_is_input)
-		SP_TRY(sp_prepare_input_dtype(prepare, 2, prepare->in_dtypes[1], err));
-	else
-		SP_TRY(sp_node_attr_int(prepare->node, "k", 0, &state->k, err));
-	return sp_prepare_outputs(prepare, 1, SP_BOOL, err);
+		return sp_prepare_types(prepare, "float I I -> bool", err);
+	SP_TRY(sp_node_attr_int(prepare->node, "k", 0, &state->k, err));
+	return sp_prepare_types(prepare, "float index -> bool", err);
 }
 
 static bool is_in(const float *row, int64_t columns, int64_t target, int64_t k)

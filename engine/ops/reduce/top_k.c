@@ -32,10 +32,9 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 	SP_NEED_MEMORY(state, err, "an operator");
 	state->k_is_input = true;
 	SP_TRY(sp_node_attr_bool(prepare->node, "sorted", true, &state->sorted, err));
-	SP_TRY(sp_prepare_types(prepare, "E T -> E", err));
+	SP_TRY(sp_prepare_types(prepare, "E S", err));
 	if (!sp_rank_key__has(prepare->in_dtypes[0]))
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
-	SP_TRY(sp_elements__prepare_index(prepare, 1, SP_INT16, err));
 	SP_TRY(sp_node_attr_type(prepare->node, "index_type", SP_INT32, &state->index_dtype, err));
 	if (state->index_dtype != SP_INT16)
 		SP_TRY(sp_array__index_type(prepare, "index_type", SP_INT32, &state->index_dtype,

@@ -1,11 +1,5 @@
 #include "engine/ops/sparse/sparse.h"
 
-sp_status sp_sparse__prepare(const sp_prepare *prepare, size_t indices, size_t shape, sp_error *err)
-{
-	SP_TRY(sp_prepare_input_dtype(prepare, indices, SP_INT64, err));
-	return sp_prepare_input_dtype(prepare, shape, SP_INT64, err);
-}
-
 sp_status sp_sparse__read(const sp_call *call, size_t indices, size_t values, size_t shape,
 			  sp_sparse *out)
 {

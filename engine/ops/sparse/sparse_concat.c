@@ -171,7 +171,8 @@ static sp_status prepare_concat(sp_prepare *prepare, sp_error *err)
 				    "SparseConcat takes triples of inputs, not %zu",
 				    prepare->in_count);
 	for (size_t p = 0; p < state->parts; p++) {
-		SP_TRY(sp_sparse__prepare(prepare, p, 2 * state->parts + p, err));
+		SP_TRY(sp_prepare_input_dtype(prepare, p, SP_INT64, err));
+		SP_TRY(sp_prepare_input_dtype(prepare, 2 * state->parts + p, SP_INT64, err));
 		SP_TRY(sp_prepare_input_dtype(prepare, state->parts + p,
 					      prepare->in_dtypes[state->parts], err));
 	}

@@ -85,9 +85,8 @@ static sp_status run_softmax(const sp_call *call)
 	for (size_t i = 0; i < in.count; i++)
 		memcpy((char *)out->data + i * size,
 		       (const char *)in.values->data + row_at(order, i) * size, size);
-	if (out->dtype == SP_HALF) {
+	if (out->dtype == SP_HALF)
 		SP_CALL_ARRAY(scratch, call, in.count);
-	}
 	for (size_t start = 0, end; start < in.count; start = end) {
 		end = row_end(&in, order, start);
 		if (out->dtype == SP_FLOAT)

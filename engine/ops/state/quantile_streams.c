@@ -63,16 +63,6 @@ static sp_status run_create(const sp_call *call)
 }
 
 /* quantile_stream_resource_handle, bucket_boundaries: num_streams vectors */
-static sp_status prepare_deserialize(sp_prepare *prepare, sp_error *err)
-{
-	if (prepare->in_count == 0)
-		return sp_error_set(err, SP_INVALID, "a handle is missing");
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	for (size_t i = 1; i < prepare->in_count; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_FLOAT, err));
-	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
-}
-
 static sp_status run_deserialize(const sp_call *call)
 {
 	sp_resource *resource;
@@ -137,9 +127,7 @@ static sp_status prepare_bucketize(sp_prepare *prepare, sp_error *err)
 
 	SP_TRY(prepare_features(prepare, SP_INT32, &count, err));
 	SP_TRY(sp_prepare_inputs(prepare, 2 * (size_t)count, err));
-	for (size_t i = 0; i < prepare->in_count; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_FLOAT, err));
-	return SP_OK;
+	return sp_prepare_types(prepare, "float*", err);
 }
 
 /* The first boundary that is not below x, or the last; a NaN is not above any. */
@@ -194,8 +182,8 @@ SP_DEFINE_OP(BoostedTreesQuantileStreamResourceHandleOp, "resource", 0, prepare_
 /* quantile_stream_resource_handle, epsilon, num_streams */
 SP_DEFINE_TYPED_OP(BoostedTreesCreateQuantileStreamResource, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
 		   "resource float int64 ->", run_create);
-SP_DEFINE_OP(BoostedTreesQuantileStreamResourceDeserialize, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	     prepare_deserialize, run_deserialize);
+SP_DEFINE_TYPED_OP(BoostedTreesQuantileStreamResourceDeserialize, "",
+		   SP_OP_STATEFUL | SP_OP_LOAD_ONLY, "resource float* ->", run_deserialize);
 SP_DEFINE_OP(IsBoostedTreesQuantileStreamResourceInitialized, "is_initialized",
 	     SP_OP_READS_VARIABLE, sp_resource_handle__prepare_is_initialized, run_is_initialized);
 SP_DEFINE_OP(BoostedTreesQuantileStreamResourceGetBucketBoundaries,

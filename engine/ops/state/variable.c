@@ -49,22 +49,21 @@ typedef struct variable_state {
 	sp_dtype dtype; /* of the value; of VariableShape's output */
 } variable_state;
 
-static sp_status prepare_on_variable(sp_prepare *prepare, size_t inputs, variable_state **state,
+static sp_status prepare_on_variable(sp_prepare *prepare, const char *types, variable_state **state,
 				     sp_error *err)
 {
 	*state = sp_prepare_state(prepare, sizeof(**state));
 	SP_NEED_MEMORY(*state, err, "an operator");
-	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
-	return sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err);
+	return sp_prepare_types(prepare, types, err);
 }
 
 static sp_status prepare_read(sp_prepare *prepare, sp_error *err)
 {
 	variable_state *state;
 
-	SP_TRY(prepare_on_variable(prepare, 1, &state, err));
-	SP_TRY(sp_node_attr_type(prepare->node, "dtype", SP_INVALID_DTYPE, &state->dtype, err));
-	return sp_prepare_outputs(prepare, 1, state->dtype, err);
+	SP_TRY(prepare_on_variable(prepare, "resource -> @dtype", &state, err));
+	state->dtype = prepare->out_dtypes[0];
+	return SP_OK;
 }
 
 static sp_status run_read(const sp_call *call)
@@ -82,11 +81,10 @@ static sp_status prepare_assign(sp_prepare *prepare, sp_error *err)
 {
 	variable_state *state;
 
-	SP_TRY(prepare_on_variable(prepare, 2, &state, err));
+	SP_TRY(prepare_on_variable(prepare, "resource any ->", &state, err));
 	SP_TRY(sp_node_attr_type(prepare->node, "dtype", prepare->in_dtypes[1], &state->dtype,
 				 err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, state->dtype, err));
-	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
+	return sp_prepare_input_dtype(prepare, 1, state->dtype, err);
 }
 
 static sp_status run_assign(const sp_call *call)
@@ -204,7 +202,7 @@ static sp_status prepare_shape(sp_prepare *prepare, sp_error *err)
 {
 	variable_state *state;
 
-	SP_TRY(prepare_on_variable(prepare, 1, &state, err));
+	SP_TRY(prepare_on_variable(prepare, "resource", &state, err));
 	SP_TRY(sp_array__index_type(prepare, "out_type", SP_INT32, &state->dtype, err));
 	return sp_prepare_outputs(prepare, 1, state->dtype, err);
 }

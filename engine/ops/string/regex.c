@@ -34,7 +34,7 @@ static sp_status prepare_full_match(sp_prepare *prepare, sp_error *err)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a regular expression");
 	}
 	s->regex = regex;
-	return sp_text_prepare_unary(prepare, SP_BOOL, err);
+	return sp_prepare_types(prepare, "string -> bool", err);
 }
 
 static sp_status prepare_replace(sp_prepare *prepare, sp_error *err)

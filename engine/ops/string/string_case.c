@@ -27,7 +27,7 @@ static sp_status prepare_case(sp_prepare *prepare, sp_error *err)
 	if (encoding.size > 0 && !state->unicode)
 		return sp_error_set(err, SP_INVALID, "encoding must be empty or utf-8, not %.*s",
 				    (int)encoding.size, encoding.data);
-	return sp_text_prepare_unary(prepare, SP_STRING, err);
+	return sp_prepare_types(prepare, "string -> string", err);
 }
 
 /* ------------------------------------------------------------------ ASCII */

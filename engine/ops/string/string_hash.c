@@ -18,7 +18,7 @@ static sp_status prepare_hash(sp_prepare *prepare, sp_error *err)
 		return sp_error_set(err, SP_INVALID, "num_buckets must be at least 1, not %lld",
 				    (long long)count);
 	s->bucket_count = (uint64_t)count;
-	return sp_text_prepare_unary(prepare, SP_INT64, err);
+	return sp_prepare_types(prepare, "string -> int64", err);
 }
 
 static sp_status prepare_strong(sp_prepare *prepare, sp_error *err)

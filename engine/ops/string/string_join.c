@@ -15,8 +15,7 @@ static sp_status prepare_join(sp_prepare *prepare, sp_error *err)
 
 	SP_NEED_MEMORY(s, err, "StringJoin");
 	SP_TRY(sp_node_attr_bytes(prepare->node, "separator", "", &s->separator, err));
-	SP_TRY(sp_text_prepare_inputs(prepare, prepare->in_count, err));
-	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
+	return sp_prepare_types(prepare, "string* -> string", err);
 }
 
 /* The shape of all inputs that are not scalars. */

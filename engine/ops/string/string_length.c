@@ -11,7 +11,7 @@ static sp_status prepare_length(sp_prepare *prepare, sp_error *err)
 
 	SP_NEED_MEMORY(s, err, "StringLength");
 	SP_TRY(sp_text_attr_unit(prepare, &s->characters, err));
-	return sp_text_prepare_unary(prepare, SP_INT32, err);
+	return sp_prepare_types(prepare, "string -> int32", err);
 }
 
 static size_t length_of(sp_bytes text, bool characters)

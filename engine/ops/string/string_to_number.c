@@ -15,7 +15,8 @@ static sp_status prepare_number(sp_prepare *prepare, sp_error *err)
 	if (s->dtype != SP_FLOAT && s->dtype != SP_DOUBLE && s->dtype != SP_INT32 &&
 	    s->dtype != SP_INT64)
 		return sp_prepare_unsupported(prepare, s->dtype, err);
-	return sp_text_prepare_unary(prepare, s->dtype, err);
+	SP_TRY(sp_prepare_types(prepare, "string", err));
+	return sp_prepare_outputs(prepare, 1, s->dtype, err);
 }
 
 static bool read_number(sp_bytes text, sp_dtype dtype, void *data, size_t i)
