@@ -207,6 +207,12 @@ sp_status sp_prepare_unsupported(const sp_prepare *prepare, sp_dtype dtype, sp_e
 SP_MUST_CHECK sp_status sp_call_output(const sp_call *call, size_t i, sp_dtype dtype,
 				       const sp_shape *shape);
 
+SP_MUST_CHECK sp_status sp_call_output_scalar(const sp_call *call, size_t i, sp_dtype dtype);
+SP_MUST_CHECK sp_status sp_call_output_vector(const sp_call *call, size_t i, sp_dtype dtype,
+					      int64_t count);
+SP_MUST_CHECK sp_status sp_call_output_matrix(const sp_call *call, size_t i, sp_dtype dtype,
+					      int64_t rows, int64_t columns);
+
 /* Output i shares the bytes of input `from`, under a shape with as many elements. */
 void sp_call_forward(const sp_call *call, size_t i, size_t from, const sp_shape *shape);
 
@@ -240,6 +246,12 @@ sp_status sp_call_no_memory(const sp_call *call);
 
 /* sp_error_set(call->err, SP_INVALID, ...) */
 sp_status sp_call_invalid(const sp_call *call, const char *fmt, ...) SP_PRINTF(2, 3);
+
+/* SP_INVALID unless input i is of that rank. */
+SP_MUST_CHECK sp_status sp_call_need_rank(const sp_call *call, size_t i, int rank);
+
+/* SP_INVALID unless input i is one element: a scalar, or a vector of one. */
+SP_MUST_CHECK sp_status sp_call_need_scalar(const sp_call *call, size_t i);
 
 /* Reads a scalar, or a one-element vector where TensorFlow does, from an int32 or int64 input. */
 SP_MUST_CHECK sp_status sp_call_scalar(const sp_call *call, size_t i, int64_t *out);

@@ -56,26 +56,6 @@ sp_status sp_array__shape(const sp_call *call, size_t i, bool scalar_too, sp_sha
 	return SP_OK;
 }
 
-sp_status sp_array__need_rank(const sp_call *call, size_t i, int rank)
-{
-	char text[SP_SHAPE_TEXT_SIZE];
-
-	if (call->in[i]->shape.rank == rank)
-		return SP_OK;
-	return sp_call_invalid(call, "input %zu must be of rank %d, not of shape %s", i, rank,
-			       sp_shape_text(&call->in[i]->shape, text));
-}
-
-sp_status sp_array__need_scalar(const sp_call *call, size_t i)
-{
-	char text[SP_SHAPE_TEXT_SIZE];
-
-	if (call->in[i]->shape.rank <= 1 && call->in[i]->count == 1)
-		return SP_OK;
-	return sp_call_invalid(call, "input %zu must be a scalar, not of shape %s", i,
-			       sp_shape_text(&call->in[i]->shape, text));
-}
-
 void sp_array__pass(const sp_call *call, size_t i, size_t from)
 {
 	sp_call_forward(call, i, from, &call->in[from]->shape);

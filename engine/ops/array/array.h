@@ -29,12 +29,6 @@ SP_MUST_CHECK sp_status sp_array__shape(const sp_call *call, size_t i, bool scal
 /* Checks that a rank can be represented: SP_UNSUPPORTED when not. */
 SP_MUST_CHECK sp_status sp_array__rank(const sp_call *call, int64_t rank);
 
-/* SP_INVALID unless input i is of that rank. */
-SP_MUST_CHECK sp_status sp_array__need_rank(const sp_call *call, size_t i, int rank);
-
-/* SP_INVALID unless input i is one element: a scalar, or a vector of one. */
-SP_MUST_CHECK sp_status sp_array__need_scalar(const sp_call *call, size_t i);
-
 /* Output i becomes input `from`, unchanged. */
 void sp_array__pass(const sp_call *call, size_t i, size_t from);
 

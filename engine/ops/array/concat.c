@@ -113,7 +113,7 @@ static sp_status check_offset_shape(const sp_call *call, size_t i, int axis)
 {
 	const sp_tensor *first = call->in[1], *shape = call->in[i];
 
-	SP_TRY(sp_array__need_rank(call, i, 1));
+	SP_TRY(sp_call_need_rank(call, i, 1));
 	if (shape->count != first->count)
 		return sp_call_invalid(call, "shape %zu has %zu dimensions, the first %zu", i - 1,
 				       shape->count, first->count);
@@ -133,9 +133,9 @@ static sp_status run_offset(const sp_call *call)
 	int64_t wanted, offset = 0;
 	int axis;
 
-	SP_TRY(sp_array__need_rank(call, 0, 0));
+	SP_TRY(sp_call_need_rank(call, 0, 0));
 	SP_TRY(sp_call_scalar(call, 0, &wanted));
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	SP_TRY(sp_array__rank(call, (int64_t)first->count));
 	SP_TRY(sp_call_axis(call, wanted, (int)first->count, &axis));
 	for (size_t i = 1; i < call->in_count; i++) {

@@ -11,7 +11,7 @@ static sp_status run(const sp_call *call)
 	const sp_tensor *value = call->in[1];
 	sp_shape shape;
 
-	SP_TRY(sp_array__need_scalar(call, 1));
+	SP_TRY(sp_call_need_scalar(call, 1));
 	SP_TRY(sp_array__shape(call, 0, true, &shape));
 	SP_TRY(sp_call_output(call, 0, value->dtype, &shape));
 	sp_elements__fill(call->out[0]->data, call->out[0]->count, value->data,

@@ -210,7 +210,7 @@ static sp_status run_gather_v2(const sp_call *call)
 {
 	const gather_state *state = call->state;
 
-	SP_TRY(sp_array__need_rank(call, 2, 0));
+	SP_TRY(sp_call_need_rank(call, 2, 0));
 	return run(call, sp_tensor_index(call->in[2], 0), state->batch_dims);
 }
 

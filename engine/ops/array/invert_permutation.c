@@ -8,7 +8,7 @@ static sp_status run(const sp_call *call)
 {
 	const sp_tensor *in = call->in[0], *out = call->out[0];
 
-	SP_TRY(sp_array__need_rank(call, 0, 1));
+	SP_TRY(sp_call_need_rank(call, 0, 1));
 	if (in->count > INT32_MAX)
 		return sp_call_invalid(call, "a permutation of %zu numbers is too large",
 				       in->count);

@@ -26,11 +26,7 @@ static sp_status prepare_band(sp_prepare *prepare, sp_error *err)
 /* Input i as a width of the band, at most `most`; negative stands for `most`. */
 static sp_status read_width(const sp_call *call, size_t i, int64_t most, int64_t *out)
 {
-	char text[SP_SHAPE_TEXT_SIZE];
-
-	if (!sp_tensor_is_scalar(call->in[i]))
-		return sp_call_invalid(call, "a band's width must be a scalar, not of shape %s",
-				       sp_shape_text(&call->in[i]->shape, text));
+	SP_TRY(sp_call_need_rank(call, i, 0));
 	*out = sp_tensor_index(call->in[i], 0);
 	if (*out > most)
 		return sp_call_invalid(call, "a band's width of %lld is more than the matrix' %lld",

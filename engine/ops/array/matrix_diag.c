@@ -240,7 +240,7 @@ static sp_status run_set(const sp_call *call)
 /* Reads num_rows or num_cols; -1 stands for `least`. */
 static sp_status read_size(const sp_call *call, size_t i, int64_t least, int64_t *out)
 {
-	SP_TRY(sp_array__need_rank(call, i, 0));
+	SP_TRY(sp_call_need_rank(call, i, 0));
 	*out = sp_tensor_i32(call->in[i])[0];
 	if (*out != -1 && *out < least)
 		return sp_call_invalid(call,

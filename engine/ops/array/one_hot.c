@@ -51,7 +51,7 @@ static sp_status out_shape(const sp_call *call, sp_shape *out, int *axis)
 		return sp_call_invalid(call, "axis %lld is neither -1 nor in [0, %d]",
 				       (long long)state->axis, in->rank);
 	for (size_t i = 1; i < 4; i++)
-		SP_TRY(sp_array__need_rank(call, i, 0));
+		SP_TRY(sp_call_need_rank(call, i, 0));
 	depth = sp_tensor_i32(call->in[1])[0];
 	if (depth < 0)
 		return sp_call_invalid(call, "depth is %d", depth);

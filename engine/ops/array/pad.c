@@ -76,7 +76,7 @@ static sp_status run_pad(const sp_call *call)
 
 static sp_status run_pad_v2(const sp_call *call)
 {
-	SP_TRY(sp_array__need_rank(call, 2, 0));
+	SP_TRY(sp_call_need_rank(call, 2, 0));
 	return run(call, call->in[2]->data);
 }
 

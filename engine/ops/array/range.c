@@ -22,7 +22,6 @@ static sp_status run_int_range(const sp_call *call)
 	int64_t delta = sp_tensor_index(call->in[2], 0);
 	sp_dtype dtype = call->in[0]->dtype;
 	uint64_t range = distance(start, limit), step = distance(delta, 0), count;
-	sp_shape shape;
 
 	if (delta == 0)
 		return sp_call_invalid(call, "delta is 0");
@@ -33,8 +32,7 @@ static sp_status run_int_range(const sp_call *call)
 	if (count > INT64_MAX)
 		return sp_call_invalid(call, "a range of %llu numbers is too large",
 				       (unsigned long long)count);
-	shape = sp_shape_vector((int64_t)count);
-	SP_TRY(sp_call_output(call, 0, dtype, &shape));
+	SP_TRY(sp_call_output_vector(call, 0, dtype, (int64_t)count));
 	if (dtype == SP_INT32) {
 		int32_t *out = sp_tensor_i32(call->out[0]);
 
@@ -74,7 +72,7 @@ static sp_status run_range(const sp_call *call)
 	const void *delta = call->in[2]->data;
 
 	for (size_t i = 0; i < 3; i++)
-		SP_TRY(sp_array__need_scalar(call, i));
+		SP_TRY(sp_call_need_scalar(call, i));
 	if (call->in[0]->dtype == SP_FLOAT) {
 		float value = *(const float *)start, end = *(const float *)limit;
 		float step = *(const float *)delta;
@@ -132,16 +130,14 @@ static void fill_f64(double *out, int64_t n, double start, double stop)
 static sp_status run_linspace(const sp_call *call)
 {
 	const sp_tensor *start = call->in[0], *stop = call->in[1];
-	sp_shape shape;
 	int64_t n;
 
 	for (size_t i = 0; i < 3; i++)
-		SP_TRY(sp_array__need_scalar(call, i));
+		SP_TRY(sp_call_need_scalar(call, i));
 	n = sp_tensor_index(call->in[2], 0);
 	if (n <= 0)
 		return sp_call_invalid(call, "num is %lld, not above 0", (long long)n);
-	shape = sp_shape_vector(n);
-	SP_TRY(sp_call_output(call, 0, start->dtype, &shape));
+	SP_TRY(sp_call_output_vector(call, 0, start->dtype, n));
 	if (start->dtype == SP_FLOAT)
 		fill_f32(call->out[0]->data, n, *sp_tensor_f32(start), *sp_tensor_f32(stop));
 	else

@@ -21,7 +21,7 @@ static sp_status read_sizes(const sp_call *call, sp_shape *out, int *inferred, i
 	const sp_tensor *sizes = call->in[1];
 
 	if (sizes->shape.rank > 1)
-		return sp_array__need_rank(call, 1, 1);
+		return sp_call_need_rank(call, 1, 1);
 	SP_TRY(sp_array__rank(call, (int64_t)sizes->count));
 	out->rank = (int32_t)sizes->count;
 	*inferred = -1;

@@ -47,7 +47,7 @@ static sp_status run_reverse(const sp_call *call)
 		sp_array__pass(call, 0, 0);
 		return SP_OK;
 	}
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	if (marks->count != (size_t)in->shape.rank)
 		return sp_call_invalid(call, "%zu marks for rank %d", marks->count, in->shape.rank);
 	return reverse(call, sp_tensor_bool(marks));
@@ -62,7 +62,7 @@ static sp_status run_reverse_v2(const sp_call *call)
 		sp_array__pass(call, 0, 0);
 		return SP_OK;
 	}
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	for (size_t i = 0; i < axes->count; i++) {
 		int axis;
 
@@ -105,7 +105,7 @@ static sp_status check_lengths(const sp_call *call)
 		return sp_call_invalid(call, "seq_dim is %lld and batch_dim %lld for rank %d",
 				       (long long)state->seq_dim, (long long)state->batch_dim,
 				       in->rank);
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	if (lengths->shape.dims[0] != in->dims[state->batch_dim])
 		return sp_call_invalid(call, "%zu lengths for a batch of %lld", lengths->count,
 				       (long long)in->dims[state->batch_dim]);

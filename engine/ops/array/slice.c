@@ -29,7 +29,7 @@ static sp_status run(const sp_call *call)
 	int64_t offset = 0;
 
 	for (size_t i = 1; i <= 2; i++) {
-		SP_TRY(sp_array__need_rank(call, i, 1));
+		SP_TRY(sp_call_need_rank(call, i, 1));
 		if (call->in[i]->count != (size_t)rank)
 			return sp_call_invalid(call, "input %zu has %zu elements for rank %d", i,
 					       call->in[i]->count, rank);

@@ -58,7 +58,7 @@ static sp_status read_axis(const sp_call *call, size_t input, int rank, int *axi
 {
 	int64_t wanted;
 
-	SP_TRY(sp_array__need_rank(call, input, 0));
+	SP_TRY(sp_call_need_rank(call, input, 0));
 	SP_TRY(sp_call_scalar(call, input, &wanted));
 	return sp_call_axis(call, wanted, rank, axis);
 }
@@ -90,7 +90,7 @@ static sp_status check_sizes(const sp_call *call, int64_t dim, int64_t *rest)
 	int64_t sum = 0;
 	bool open = false;
 
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	if (sizes->count != call->out_count)
 		return sp_call_invalid(call, "%zu sizes for %zu parts", sizes->count,
 				       call->out_count);

@@ -188,7 +188,7 @@ static sp_status make_plan(const sp_call *call, slice_plan *plan)
 static sp_status check_entries(const sp_call *call)
 {
 	for (size_t i = 1; i <= 3; i++)
-		SP_TRY(sp_array__need_rank(call, i, 1));
+		SP_TRY(sp_call_need_rank(call, i, 1));
 	if (call->in[2]->count != call->in[1]->count || call->in[3]->count != call->in[1]->count)
 		return sp_call_invalid(call,
 				       "begin, end and strides have %zu, %zu and %zu elements",

@@ -33,7 +33,7 @@ static sp_status run_tile(const sp_call *call)
 	const sp_tensor *in = call->in[0], *multiples = call->in[1];
 	sp_shape shape = {.rank = in->shape.rank};
 
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	if (multiples->count != (size_t)shape.rank)
 		return sp_call_invalid(call, "%zu multiples for rank %d", multiples->count,
 				       shape.rank);
@@ -108,11 +108,10 @@ static sp_status run_args(const sp_call *call)
 {
 	const sp_tensor *a = call->in[0], *b = call->in[1];
 	size_t rank = a->count > b->count ? a->count : b->count;
-	sp_shape shape = sp_shape_vector((int64_t)rank);
 
-	SP_TRY(sp_array__need_rank(call, 0, 1));
-	SP_TRY(sp_array__need_rank(call, 1, 1));
-	SP_TRY(sp_call_output(call, 0, a->dtype, &shape));
+	SP_TRY(sp_call_need_rank(call, 0, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
+	SP_TRY(sp_call_output_vector(call, 0, a->dtype, (int64_t)rank));
 	for (size_t i = 1; i <= rank; i++) { /* from the last dimension to the first */
 		int64_t x = i <= a->count ? sp_tensor_index(a, a->count - i) : 1;
 		int64_t y = i <= b->count ? sp_tensor_index(b, b->count - i) : 1;
@@ -147,8 +146,8 @@ static sp_status run_gradient_args(const sp_call *call)
 	size_t rank = in[0]->count > in[1]->count ? in[0]->count : in[1]->count;
 	bool same = in[0]->count == in[1]->count;
 
-	SP_TRY(sp_array__need_rank(call, 0, 1));
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 0, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	for (size_t i = 0; i < rank; i++) {
 		int64_t x = dim_from_end(in[0], i), y = dim_from_end(in[1], i);
 

@@ -10,7 +10,7 @@ static sp_status read_permutation(const sp_call *call, int rank, int perm[SP_MAX
 {
 	bool used[SP_MAX_RANK] = {false};
 
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	if (call->in[1]->count != (size_t)rank)
 		return sp_call_invalid(call, "a permutation of %zu for rank %d", call->in[1]->count,
 				       rank);

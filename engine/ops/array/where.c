@@ -70,12 +70,10 @@ static sp_status run(const sp_call *call)
 	const sp_tensor *in = call->in[0];
 	int rank = in->shape.rank;
 	int64_t at[SP_MAX_RANK] = {0}, *out;
-	sp_shape shape;
 
 	if (rank == 0)
 		return sp_call_invalid(call, "the condition is a scalar");
-	shape = sp_shape_matrix((int64_t)count_set(in), rank);
-	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
+	SP_TRY(sp_call_output_matrix(call, 0, SP_INT64, (int64_t)count_set(in), rank));
 	out = sp_tensor_i64(call->out[0]);
 	for (size_t i = 0; i < in->count; i++) {
 		int d = rank - 1;

@@ -8,11 +8,8 @@
 static sp_status run_switch(const sp_call *call)
 {
 	const sp_tensor *predicate = call->in[1];
-	char text[SP_SHAPE_TEXT_SIZE];
 
-	if (!sp_tensor_is_scalar(predicate))
-		return sp_call_invalid(call, "the predicate must be a scalar, but it has shape %s",
-				       sp_shape_text(&predicate->shape, text));
+	SP_TRY(sp_call_need_rank(call, 1, 0));
 	sp_call_forward(call, *sp_tensor_bool(predicate) ? 1 : 0, 0, &call->in[0]->shape);
 	return SP_OK;
 }
@@ -20,13 +17,11 @@ static sp_status run_switch(const sp_call *call)
 /* Forwards the first input that is set; without one the outputs stay unset. */
 static sp_status run_merge(const sp_call *call)
 {
-	sp_shape scalar = sp_shape_scalar();
-
 	for (size_t i = 0; i < call->in_count; i++) {
 		if (!sp_tensor_is_set(call->in[i]))
 			continue;
 		sp_call_forward(call, 0, i, &call->in[i]->shape);
-		SP_TRY(sp_call_output(call, 1, SP_INT32, &scalar));
+		SP_TRY(sp_call_output_scalar(call, 1, SP_INT32));
 		*sp_tensor_i32(call->out[1]) = (int32_t)i;
 		return SP_OK;
 	}

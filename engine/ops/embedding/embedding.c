@@ -114,11 +114,10 @@ sp_status sp_embedding__find(const sp_call *call, size_t input, sp_resource **ou
 
 static sp_status run_is_initialized(const sp_call *call)
 {
-	sp_shape scalar = sp_shape_scalar();
 	sp_resource *resource;
 
 	SP_TRY(find_embedding(call, 0, &resource));
-	SP_TRY(sp_call_output(call, 0, SP_BOOL, &scalar));
+	SP_TRY(sp_call_output_scalar(call, 0, SP_BOOL));
 	*sp_tensor_bool(call->out[0]) = resource->table != NULL;
 	return SP_OK;
 }
@@ -152,7 +151,6 @@ static sp_status put_dimension(const sp_call *call, size_t i, size_t value)
 /* Outputs [keys, dim].  A table that several partitions share cannot count the keys of one. */
 static sp_status run_shape(const sp_call *call)
 {
-	sp_shape vector = sp_shape_vector(2);
 	sp_resource *resource;
 
 	SP_TRY(sp_embedding__find(call, 0, &resource));
@@ -161,7 +159,7 @@ static sp_status run_shape(const sp_call *call)
 				    "the number of keys of '%s' is not known: its rows are those "
 				    "of '%s'",
 				    resource->name, sp_table_name(resource->table));
-	SP_TRY(sp_call_output(call, 0, *(const sp_dtype *)call->state, &vector));
+	SP_TRY(sp_call_output_vector(call, 0, *(const sp_dtype *)call->state, 2));
 	SP_TRY(put_dimension(call, 0, sp_table_row_count(resource->table)));
 	return put_dimension(call, 1, sp_table_dim(resource->table));
 }
@@ -353,7 +351,6 @@ static sp_status run_column(const sp_call *call)
 {
 	const column_state *state = call->state;
 	size_t count = call->in[1]->count;
-	sp_shape shape = sp_shape_vector((int64_t)count);
 	const int64_t *keys;
 	sp_resource *resource;
 
@@ -362,7 +359,7 @@ static sp_status run_column(const sp_call *call)
 	if (!sp_table_has_column(resource->table, state->column))
 		return sp_error_set(call->err, SP_UNSUPPORTED, "embedding '%s' has no %s",
 				    resource->name, state->name);
-	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
+	SP_TRY(sp_call_output_vector(call, 0, SP_INT64, (int64_t)count));
 	sp_table_read_column(resource->table, state->column, keys, count,
 			     sp_tensor_i64(call->out[0]));
 	return SP_OK;

@@ -77,7 +77,6 @@ static sp_status take_output(const sp_call *call, size_t i, const sp_column_spec
 {
 	char text[SP_SHAPE_TEXT_SIZE];
 	sp_shape shape = keys->lead;
-	sp_shape narrow;
 
 	if (!spec->keeps_shape)
 		shape = sp_shape_vector((int64_t)keys->row_count);
@@ -87,8 +86,7 @@ static sp_status take_output(const sp_call *call, size_t i, const sp_column_spec
 		shape.dims[shape.rank++] = row->dims[d];
 	if (spec->width == 0)
 		return sp_call_output(call, i, SP_FLOAT, &shape);
-	narrow = sp_shape_matrix(shape.dims[0], spec->width);
-	SP_TRY(sp_call_output(call, i, SP_FLOAT, &narrow));
+	SP_TRY(sp_call_output_matrix(call, i, SP_FLOAT, shape.dims[0], spec->width));
 	if (sp_shape_product(&shape, 0, shape.rank) == (int64_t)call->out[i]->count)
 		return SP_OK;
 	return sp_call_invalid(call, "rows of '%s' of shape %s do not fit a width of %lld",

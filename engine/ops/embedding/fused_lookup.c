@@ -46,7 +46,7 @@ static sp_status read_batch(const sp_call *call, size_t input, int64_t *out)
 {
 	const sp_tensor *shape = call->in[input];
 
-	SP_TRY(sp_array__need_rank(call, input, 1));
+	SP_TRY(sp_call_need_rank(call, input, 1));
 	if (shape->count < 2)
 		return sp_call_invalid(call, "a dense shape of %zu dimensions", shape->count);
 	*out = 1;
@@ -72,7 +72,7 @@ static sp_status read_indices(const sp_call *call, size_t input, size_t count, i
 {
 	const sp_tensor *matrix = call->in[input];
 
-	SP_TRY(sp_array__need_rank(call, input, 2));
+	SP_TRY(sp_call_need_rank(call, input, 2));
 	if (matrix->shape.dims[0] != (int64_t)count || (count != 0 && matrix->shape.dims[1] < 1))
 		return sp_call_invalid(call, "indices of [%lld,%lld] for %zu values",
 				       (long long)matrix->shape.dims[0],
@@ -96,10 +96,9 @@ static sp_status row_of(const sp_call *call, const row_indices *indices, size_t 
 static sp_status make_pool(const sp_call *call, int64_t batch, int64_t dim, sp_pool *pool)
 {
 	const fused_state *state = call->state;
-	sp_shape matrix = sp_shape_matrix(batch, dim), vector = sp_shape_vector(batch);
 
-	SP_TRY(sp_call_output(call, 0, SP_FLOAT, &matrix));
-	SP_TRY(sp_call_output(call, 1, SP_INT32, &vector));
+	SP_TRY(sp_call_output_matrix(call, 0, SP_FLOAT, batch, dim));
+	SP_TRY(sp_call_output_vector(call, 1, SP_INT32, batch));
 	sp_pool__init(pool, call->out[0]->data, call->out[1]->data, (size_t)batch, (size_t)dim);
 	pool->max_norm = state->max_norm;
 	return SP_OK;
@@ -155,8 +154,8 @@ static sp_status run_local(const sp_call *call)
 	int64_t batch;
 	sp_pool pool;
 
-	SP_TRY(sp_array__need_rank(call, 0, 1));
-	SP_TRY(sp_array__need_rank(call, 3, 2));
+	SP_TRY(sp_call_need_rank(call, 0, 1));
+	SP_TRY(sp_call_need_rank(call, 3, 2));
 	SP_TRY(read_batch(call, 2, &batch));
 	SP_TRY(read_indices(call, 1, ids->count, batch, &indices));
 	SP_TRY(make_pool(call, batch, table->shape.dims[1], &pool));
@@ -219,14 +218,12 @@ static sp_status run_safe(const sp_call *call)
 	row_indices indices;
 	int32_t *counts;
 	int64_t batch;
-	sp_shape shape;
 	sp_pool pool;
 
 	SP_TRY(find_weights(call, &table));
 	SP_TRY(read_batch(call, 2, &batch));
 	SP_TRY(read_indices(call, 3, ids->count, batch, &indices));
-	shape = sp_shape_matrix(batch, table->shape.dims[1]);
-	SP_TRY(sp_call_output(call, 0, SP_FLOAT, &shape));
+	SP_TRY(sp_call_output_matrix(call, 0, SP_FLOAT, batch, table->shape.dims[1]));
 	SP_CALL_ARRAY(counts, call, (size_t)batch);
 	sp_pool__init(&pool, call->out[0]->data, counts, (size_t)batch,
 		      (size_t)table->shape.dims[1]);
@@ -279,7 +276,7 @@ static sp_status check_parts(const sp_call *call)
 	const fused_state *state = call->state;
 
 	for (size_t i = 0; i < state->parts; i++) {
-		SP_TRY(sp_array__need_rank(call, i, 2));
+		SP_TRY(sp_call_need_rank(call, i, 2));
 		if (call->in[i]->shape.dims[1] != call->in[0]->shape.dims[1])
 			return sp_call_invalid(call, "rows of %lld in part %zu, of %lld in part 0",
 					       (long long)call->in[i]->shape.dims[1], i,
@@ -435,7 +432,6 @@ static sp_status run_post_v2(const sp_call *call)
 {
 	const fused_state *state = call->state;
 	size_t n = state->parts;
-	sp_shape pointers = sp_shape_vector((int64_t)n);
 	row_indices indices;
 	int64_t batch;
 	sp_pool pool;
@@ -447,7 +443,7 @@ static sp_status run_post_v2(const sp_call *call)
 	SP_TRY(read_indices(call, n + 2, call->in[n + 4]->count, batch, &indices));
 	SP_TRY(make_pool(call, batch, call->in[0]->shape.dims[1], &pool));
 	/* Row addresses, which only a gradient reads. */
-	SP_TRY(sp_call_output(call, 2, SP_UINT64, &pointers));
+	SP_TRY(sp_call_output_vector(call, 2, SP_UINT64, (int64_t)n));
 	memset(call->out[2]->data, 0, n * sizeof(uint64_t));
 	SP_TRY(add_distinct(call, &indices, &pool));
 	sp_pool__finish(&pool, state->combiner);

@@ -290,16 +290,14 @@ static sp_status write_unique(const sp_call *call, const lookup *l)
 	sp_rows rows = {
 		.dtype = keys->dtype, .data = keys->data, .outer = 1, .n = keys->count, .inner = 1};
 	size_t size = sp_dtype_size(keys->dtype), distinct;
-	sp_shape shape = sp_shape_vector((int64_t)keys->count);
 	uint32_t *firsts;
 	sp_row_set set;
 
 	SP_TRY(sp_row_set__init(&set, call, &rows));
 	SP_CALL_ARRAY(firsts, call, keys->count);
-	SP_TRY(sp_call_output(call, 2 * n + l->i, SP_INT32, &shape));
+	SP_TRY(sp_call_output_vector(call, 2 * n + l->i, SP_INT32, (int64_t)keys->count));
 	distinct = sp_row_set__number(&set, call->out[2 * n + l->i]->data, firsts);
-	shape = sp_shape_vector((int64_t)distinct);
-	SP_TRY(sp_call_output(call, n + l->i, keys->dtype, &shape));
+	SP_TRY(sp_call_output_vector(call, n + l->i, keys->dtype, (int64_t)distinct));
 	for (size_t k = 0; k < distinct; k++)
 		memcpy((char *)call->out[n + l->i]->data + k * size,
 		       (const char *)keys->data + firsts[k] * size, size);
@@ -354,10 +352,9 @@ static sp_status find_place(const sp_call *call, const lookup *l, size_t k, int6
 static sp_status write_counts(const sp_call *call, lookup *l)
 {
 	size_t output = 3 * ((const group_state *)call->state)->n + l->i;
-	sp_shape shape = sp_shape_vector(l->batch);
 	int32_t *up_to;
 
-	SP_TRY(sp_call_output(call, output, SP_INT32, &shape));
+	SP_TRY(sp_call_output_vector(call, output, SP_INT32, l->batch));
 	up_to = call->out[output]->data;
 	if (l->batch != 0)
 		memset(up_to, 0, (size_t)l->batch * sizeof(*up_to));

@@ -32,11 +32,10 @@ static sp_status input(const sp_call *call, const sp_list **out)
 
 static sp_status run_has(const sp_call *call)
 {
-	sp_shape scalar = sp_shape_scalar();
 	const sp_list *list;
 
 	SP_TRY(input(call, &list));
-	SP_TRY(sp_call_output(call, 0, SP_BOOL, &scalar));
+	SP_TRY(sp_call_output_scalar(call, 0, SP_BOOL));
 	*sp_tensor_bool(call->out[0]) = list->count != 0;
 	return SP_OK;
 }

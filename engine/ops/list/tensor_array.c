@@ -161,9 +161,7 @@ static sp_status run_gather(const sp_call *call)
 
 	SP_TRY(sp_list__input(call, 2, &list));
 	SP_TRY(merged_shape(call, list, &shape));
-	if (indices->shape.rank != 1)
-		return sp_call_invalid(call, "indices must be a vector, not of rank %d",
-				       indices->shape.rank);
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	for (size_t k = 0; k < indices->count; k++)
 		SP_TRY(check_readable(call, list, sp_tensor_i32(indices)[k]));
 	return sp_list__stack(call, 0, list, indices->count != 0 ? sp_tensor_i32(indices) : NULL,
@@ -230,11 +228,10 @@ static sp_status prepare_size(sp_prepare *prepare, sp_error *err)
 
 static sp_status run_size(const sp_call *call)
 {
-	sp_shape scalar = sp_shape_scalar();
 	const sp_list *list;
 
 	SP_TRY(sp_list__input(call, 1, &list));
-	SP_TRY(sp_call_output(call, 0, SP_INT32, &scalar));
+	SP_TRY(sp_call_output_scalar(call, 0, SP_INT32));
 	*sp_tensor_i32(call->out[0]) = (int32_t)list->count;
 	return SP_OK;
 }

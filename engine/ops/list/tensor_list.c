@@ -192,10 +192,9 @@ static sp_status prepare_length(sp_prepare *prepare, sp_error *err)
 static sp_status run_length(const sp_call *call)
 {
 	const sp_list *list;
-	sp_shape scalar = sp_shape_scalar();
 
 	SP_TRY(sp_list__input(call, 0, &list));
-	SP_TRY(sp_call_output(call, 0, SP_INT32, &scalar));
+	SP_TRY(sp_call_output_scalar(call, 0, SP_INT32));
 	*sp_tensor_i32(call->out[0]) = (int32_t)list->count;
 	return SP_OK;
 }

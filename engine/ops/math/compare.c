@@ -65,8 +65,7 @@ static sp_status run_equality(const sp_call *call)
 	if (state->refuse_shapes ||
 	    sp_broadcast__shape(&shape, &call->in[0]->shape, &call->in[1]->shape))
 		return sp_binary__run(call);
-	shape = sp_shape_scalar();
-	SP_TRY(sp_call_output(call, 0, SP_BOOL, &shape));
+	SP_TRY(sp_call_output_scalar(call, 0, SP_BOOL));
 	*sp_tensor_bool(call->out[0]) = state->binary.binary == &not_equal;
 	return SP_OK;
 }

@@ -124,14 +124,12 @@ static sp_status run_gradient(const sp_call *call)
 	const bias_state *state = call->state;
 	const sp_tensor *dy = call->in[0];
 	int rank = dy->shape.rank, axis = state->channels_second ? 1 : rank - 1;
-	sp_shape shape;
 	size_t inner;
 	void *sums;
 
 	if (rank < 2)
 		return sp_call_invalid(call, "the gradient must have at least 2 dimensions");
-	shape = sp_shape_vector(dy->shape.dims[axis]);
-	SP_TRY(sp_call_output(call, 0, dy->dtype, &shape));
+	SP_TRY(sp_call_output_vector(call, 0, dy->dtype, dy->shape.dims[axis]));
 	sums = sp_call_bytes(call, call->out[0]->count, sizeof(double complex));
 	if (sums == NULL && call->out[0]->count != 0)
 		return sp_call_no_memory(call);

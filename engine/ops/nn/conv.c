@@ -88,7 +88,7 @@ static sp_status make_plan(const sp_call *call, conv_plan *p)
 	sp_shape shape;
 
 	*p = (conv_plan){.size = sp_dtype_size(in->dtype), .in = in->data, .filter = filter->data};
-	SP_TRY(sp_array__need_rank(call, 1, 4));
+	SP_TRY(sp_call_need_rank(call, 1, 4));
 	SP_TRY(sp_window__plan(&state->window, call, &in->shape, filter->shape.dims, &p->window,
 			       &shape));
 	SP_TRY(check_channels(call, p));

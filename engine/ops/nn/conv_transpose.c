@@ -87,8 +87,8 @@ static sp_status plan_window(const sp_call *call, sp_shape *shape, sp_window_pla
 	char made_text[SP_SHAPE_TEXT_SIZE], out_text[SP_SHAPE_TEXT_SIZE];
 	sp_shape made;
 
-	SP_TRY(sp_array__need_rank(call, 1, 4));
-	SP_TRY(sp_array__need_rank(call, 2, 4));
+	SP_TRY(sp_call_need_rank(call, 1, 4));
+	SP_TRY(sp_call_need_rank(call, 2, 4));
 	SP_TRY(read_shape(call, shape));
 	SP_TRY(sp_window__plan(&state->window, call, shape, filter->dims, plan, &made));
 	made.dims[3] = filter->dims[3];

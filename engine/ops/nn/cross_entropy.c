@@ -111,20 +111,15 @@ static const void *row_at(const sp_tensor *t, size_t i)
 static sp_status run(const sp_call *call)
 {
 	const sp_tensor *x = call->in[0], *labels = call->in[1];
-	sp_shape shape, rows;
+	sp_shape shape;
 	float *scratch;
 	row r;
 
 	for (size_t i = 0; i < 2; i++)
-		if (call->in[i]->shape.rank != 2)
-			return sp_call_invalid(call,
-					       "logits and labels must be matrices, not of rank %d "
-					       "and %d",
-					       x->shape.rank, labels->shape.rank);
+		SP_TRY(sp_call_need_rank(call, i, 2));
 	if (!sp_broadcast__shape(&shape, &x->shape, &labels->shape))
 		return sp_call_invalid(call, "logits and labels must be broadcastable");
-	rows = sp_shape_vector(shape.dims[0]);
-	SP_TRY(sp_call_output(call, 0, x->dtype, &rows));
+	SP_TRY(sp_call_output_vector(call, 0, x->dtype, shape.dims[0]));
 	SP_TRY(sp_call_output(call, 1, x->dtype, &shape));
 	r.classes = (size_t)shape.dims[1];
 	scratch = sp_call_bytes(call, 3 * r.classes, sizeof(*scratch));

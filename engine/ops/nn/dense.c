@@ -112,8 +112,7 @@ static sp_status run_dense(const sp_call *call)
 	if (x->shape.rank != 2 || x->shape.dims[1] != (int64_t)k)
 		return sp_call_invalid(call, "a product of shape %s with weights of [%zu,%zu]",
 				       sp_shape_text(&x->shape, text), k, n);
-	shape = sp_shape_matrix(x->shape.dims[0], (int64_t)n);
-	SP_TRY(sp_call_output(call, 0, x->dtype, &shape));
+	SP_TRY(sp_call_output_matrix(call, 0, x->dtype, x->shape.dims[0], (int64_t)n));
 	m = (size_t)x->shape.dims[0];
 	y = call->out[0];
 	if (y->count == 0)

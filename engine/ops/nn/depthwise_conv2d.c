@@ -77,7 +77,7 @@ static sp_status run_depthwise(const sp_call *call)
 	depthwise_plan p;
 	sp_shape shape;
 
-	SP_TRY(sp_array__need_rank(call, 1, 4));
+	SP_TRY(sp_call_need_rank(call, 1, 4));
 	SP_TRY(sp_window__plan(&state->window, call, &in->shape, filter->shape.dims, &p.window,
 			       &shape));
 	p.multiplier = filter->shape.dims[3];

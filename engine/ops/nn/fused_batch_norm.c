@@ -199,7 +199,6 @@ static sp_status run_norm(const sp_call *call)
 {
 	const norm_state *state = call->state;
 	const sp_tensor *x = call->in[0];
-	sp_shape empty = sp_shape_vector(0);
 	norm_run run = {.x = x->data,
 			.count = x->count,
 			.scale = call->in[1]->data,
@@ -218,7 +217,7 @@ static sp_status run_norm(const sp_call *call)
 	for (size_t i = 1; i < 5 && !state->training; i++)
 		sp_call_forward(call, i, i % 2 == 1 ? 3 : 4, &call->in[3]->shape);
 	if (call->out_count == 6)
-		SP_TRY(sp_call_output(call, 5, SP_FLOAT, &empty));
+		SP_TRY(sp_call_output_vector(call, 5, SP_FLOAT, 0));
 	if (x->count == 0)
 		return SP_OK;
 	run.y = call->out[0]->data;

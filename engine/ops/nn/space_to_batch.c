@@ -37,7 +37,7 @@ static sp_status read_edges(const sp_call *call, batch_plan *plan)
 static sp_status read_plan(const sp_call *call, batch_plan *plan)
 {
 	*plan = (batch_plan){.volume = 1};
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	if (call->in[1]->count + 1 > (size_t)call->in[0]->shape.rank)
 		return sp_call_invalid(call, "%zu blocks for an input of rank %d",
 				       call->in[1]->count, call->in[0]->shape.rank);

@@ -236,7 +236,7 @@ static sp_status prepare_single(sp_prepare *prepare, sp_error *err)
 
 static sp_status run_v1(const sp_call *call)
 {
-	SP_TRY(sp_array__need_rank(call, 0, 1));
+	SP_TRY(sp_call_need_rank(call, 0, 1));
 	return sp_example_batch_parse(call, call->in[1]);
 }
 
@@ -247,7 +247,7 @@ static sp_status run_v2(const sp_call *call)
 
 static sp_status run_single(const sp_call *call)
 {
-	SP_TRY(sp_array__need_rank(call, 0, 0));
+	SP_TRY(sp_call_need_rank(call, 0, 0));
 	return sp_example_batch_parse(call, NULL);
 }
 

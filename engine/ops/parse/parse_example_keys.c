@@ -43,8 +43,7 @@ static sp_status collect_keys(const sp_call *call, const sp_example_columns *s, 
 		return keys_from_vector(call, first + 2, s->ragged_count, &to);
 	}
 	for (size_t i = first; i < first + s->column_count; i++) {
-		if (!sp_tensor_is_scalar(call->in[i]))
-			return sp_call_invalid(call, "input %zu must be one key", i);
+		SP_TRY(sp_call_need_rank(call, i, 0));
 		*to++ = sp_tensor_strings(call->in[i])[0];
 	}
 	return SP_OK;

@@ -272,13 +272,12 @@ static sp_status read_values(const sequences *q, size_t example, size_t column, 
 static sp_status write_values(const sequences *q, size_t column, size_t output)
 {
 	size_t total = 0;
-	sp_shape shape;
 	char *to;
 
 	for (size_t e = 0; e < q->size; e++)
 		total += q->cells[column * q->size + e].values;
-	shape = sp_shape_vector((int64_t)total);
-	SP_TRY(sp_call_output(q->call, output, q->lists->columns[column].dtype, &shape));
+	SP_TRY(sp_call_output_vector(q->call, output, q->lists->columns[column].dtype,
+				     (int64_t)total));
 	to = q->call->out[output]->data;
 	for (size_t e = 0; e < q->size; e++)
 		SP_TRY(read_values(q, e, column, &to));
@@ -288,12 +287,12 @@ static sp_status write_values(const sequences *q, size_t column, size_t output)
 static sp_status write_indices(const sequences *q, size_t column, size_t output, size_t values)
 {
 	int64_t columns = q->is_single ? 2 : 3, *at;
-	sp_shape shape = sp_shape_matrix((int64_t)q->call->out[values]->count, columns);
 	sp_bytes rest, list;
 	size_t count;
 	bool more;
 
-	SP_TRY(sp_call_output(q->call, output, SP_INT64, &shape));
+	SP_TRY(sp_call_output_matrix(q->call, output, SP_INT64,
+				     (int64_t)q->call->out[values]->count, columns));
 	at = q->call->out[output]->data;
 	for (size_t e = 0; e < q->size; e++) {
 		rest = q->cells[column * q->size + e].list;
@@ -315,12 +314,11 @@ static sp_status write_indices(const sequences *q, size_t column, size_t output,
 static sp_status write_sparse(const sequences *q, size_t i)
 {
 	size_t n = q->lists->sparse_count, first = q->state->first_output;
-	sp_shape shape = sp_shape_vector(q->is_single ? 2 : 3);
 	int64_t *at;
 
 	SP_TRY(write_values(q, i, first + n + i));
 	SP_TRY(write_indices(q, i, first + i, first + n + i));
-	SP_TRY(sp_call_output(q->call, first + 2 * n + i, SP_INT64, &shape));
+	SP_TRY(sp_call_output_vector(q->call, first + 2 * n + i, SP_INT64, q->is_single ? 2 : 3));
 	at = q->call->out[first + 2 * n + i]->data;
 	if (!q->is_single)
 		*at++ = (int64_t)q->size;
@@ -385,13 +383,12 @@ static sp_status write_outer(const sequences *q, size_t column, size_t output, s
 {
 	const list_cell *cells = &q->cells[column * q->size];
 	sp_dtype dtype = q->lists->columns[column].split_dtype;
-	sp_shape scalar = sp_shape_scalar();
 
 	*steps = 0;
 	for (size_t e = 0; e < q->size; e++)
 		*steps += cells[e].steps;
 	if (q->is_single) {
-		SP_TRY(sp_call_output(q->call, output, dtype, &scalar));
+		SP_TRY(sp_call_output_scalar(q->call, output, dtype));
 		sp_array__put_index(q->call->out[output], 0, 0);
 		return SP_OK;
 	}

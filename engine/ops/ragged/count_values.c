@@ -182,7 +182,7 @@ static sp_status run_bincount(const sp_call *call)
 		      .weights = call->in[call->in_count - 1]};
 	sp_shape shape;
 
-	SP_TRY(sp_array__need_rank(call, size, 0));
+	SP_TRY(sp_call_need_rank(call, size, 0));
 	c.width = sp_tensor_index(call->in[size], 0);
 	if (c.width < 0)
 		return sp_call_invalid(call, "size (%lld) must be non-negative",

@@ -53,9 +53,7 @@ sp_status sp_splits__read_all(const sp_call *call, size_t depth, bool exact, sp_
 
 sp_status sp_splits__create(const sp_call *call, size_t i, sp_dtype dtype, size_t rows)
 {
-	sp_shape shape = sp_shape_vector((int64_t)rows + 1);
-
-	SP_TRY(sp_call_output(call, i, dtype, &shape));
+	SP_TRY(sp_call_output_vector(call, i, dtype, (int64_t)rows + 1));
 	sp_array__put_index(call->out[i], 0, 0);
 	return SP_OK;
 }

@@ -129,7 +129,6 @@ static sp_status run_range(const sp_call *call)
 {
 	const sp_dtype *splits_dtype = call->state;
 	sp_dtype dtype = call->in[0]->dtype;
-	sp_shape shape;
 	size_t rows;
 	bounds b;
 
@@ -142,8 +141,7 @@ static sp_status run_range(const sp_call *call)
 						   : count_integers(call, &b, row, &length));
 		SP_TRY(sp_splits__append(call, 0, row, length));
 	}
-	shape = sp_shape_vector(sp_tensor_index(call->out[0], rows));
-	SP_TRY(sp_call_output(call, 1, dtype, &shape));
+	SP_TRY(sp_call_output_vector(call, 1, dtype, sp_tensor_index(call->out[0], rows)));
 	for (size_t row = 0; row < rows; row++)
 		write_row(&b, row, call->out[1], sp_tensor_index(call->out[0], row),
 			  sp_tensor_index(call->out[0], row + 1));

@@ -81,14 +81,12 @@ static sp_status run_to_sparse(const sp_call *call)
 
 	SP_TRY(read_nest(call, &n));
 	rank = n.depth + (size_t)n.values->shape.rank;
-	shape = sp_shape_matrix((int64_t)n.values->count, (int64_t)rank);
-	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
+	SP_TRY(sp_call_output_matrix(call, 0, SP_INT64, (int64_t)n.values->count, (int64_t)rank));
 	if (n.values->count != 0)
 		write_indices(&n, sp_tensor_i64(call->out[0]), rank);
 	shape = sp_shape_vector((int64_t)n.values->count);
 	sp_call_forward(call, 1, n.depth, &shape);
-	shape = sp_shape_vector((int64_t)rank);
-	SP_TRY(sp_call_output(call, 2, SP_INT64, &shape));
+	SP_TRY(sp_call_output_vector(call, 2, SP_INT64, (int64_t)rank));
 	write_shape(&n, sp_tensor_i64(call->out[2]));
 	return SP_OK;
 }

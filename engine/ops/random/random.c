@@ -44,9 +44,7 @@ static sp_status read_bounds(const sp_call *call, sp_random_recipe *recipe)
 	const random_state *state = call->state;
 
 	for (size_t i = state->bounds; i < state->bounds + 2; i++)
-		if (!sp_tensor_is_scalar(call->in[i]))
-			return sp_call_invalid(call, "input %zu must be a scalar, not of rank %d",
-					       i, call->in[i]->shape.rank);
+		SP_TRY(sp_call_need_rank(call, i, 0));
 	recipe->low = sp_tensor_index(call->in[state->bounds], 0);
 	recipe->high = sp_tensor_index(call->in[state->bounds + 1], 0);
 	if (call->out[0]->count != 0 && recipe->low >= recipe->high)
@@ -141,22 +139,19 @@ static sp_status prepare_get_key(sp_prepare *prepare, sp_error *err)
 
 static sp_status write_algorithm(const sp_call *call, size_t i)
 {
-	sp_shape scalar = sp_shape_scalar();
-
-	SP_TRY(sp_call_output(call, i, SP_INT32, &scalar));
+	SP_TRY(sp_call_output_scalar(call, i, SP_INT32));
 	*sp_tensor_i32(call->out[i]) = 1; /* Philox */
 	return SP_OK;
 }
 
 static sp_status run_get_key(const sp_call *call)
 {
-	sp_shape one = sp_shape_vector(1), two = sp_shape_vector(2);
 	uint64_t *key, *counter;
 	sp_philox stream;
 
 	SP_TRY(sp_random__stream_of_seed(call, call->in[0], &stream));
-	SP_TRY(sp_call_output(call, 0, SP_UINT64, &one));
-	SP_TRY(sp_call_output(call, 1, SP_UINT64, &two));
+	SP_TRY(sp_call_output_vector(call, 0, SP_UINT64, 1));
+	SP_TRY(sp_call_output_vector(call, 1, SP_UINT64, 2));
 	key = call->out[0]->data;
 	counter = call->out[1]->data;
 	*key = (uint64_t)stream.key[1] << 32 | stream.key[0];

@@ -84,9 +84,7 @@ static sp_status read_axis(const sp_call *call, int *axis)
 	const sp_shape *in = &call->in[0]->shape;
 	char text[SP_SHAPE_TEXT_SIZE];
 
-	if (!sp_tensor_is_scalar(call->in[1]))
-		return sp_call_invalid(call, "the dimension must be a scalar, not of shape %s",
-				       sp_shape_text(&call->in[1]->shape, text));
+	SP_TRY(sp_call_need_rank(call, 1, 0));
 	SP_TRY(sp_call_axis(call, sp_tensor_index(call->in[1], 0), in->rank, axis));
 	if (in->dims[*axis] == 0)
 		return sp_call_invalid(call, "dimension %d of shape %s has no elements", *axis,

@@ -39,7 +39,7 @@ static sp_status out_shape(const sp_call *call, sp_shape *out)
 	const sp_tensor *in = call->in[0];
 	int64_t size;
 
-	SP_TRY(sp_array__need_rank(call, 1, 0));
+	SP_TRY(sp_call_need_rank(call, 1, 0));
 	size = sp_tensor_index(call->in[1], 0);
 	if (size < 0)
 		return sp_call_invalid(call, "size must not be negative, but is %lld",

@@ -64,8 +64,8 @@ static sp_status run(const sp_call *call)
 	const sp_tensor *sorted = call->in[0], *values = call->in[1];
 	size_t n, m, row;
 
-	SP_TRY(sp_array__need_rank(call, 0, 2));
-	SP_TRY(sp_array__need_rank(call, 1, 2));
+	SP_TRY(sp_call_need_rank(call, 0, 2));
+	SP_TRY(sp_call_need_rank(call, 1, 2));
 	if (sorted->shape.dims[0] != values->shape.dims[0])
 		return sp_call_invalid(call, "sorted_inputs has %lld rows, values has %lld",
 				       (long long)sorted->shape.dims[0],

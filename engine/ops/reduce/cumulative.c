@@ -64,12 +64,9 @@ static sp_status run_scan(const sp_call *call)
 	const scan_state *state = call->state;
 	const sp_tensor *in = call->in[0];
 	size_t size = sp_dtype_size(in->dtype), inner, count;
-	char text[SP_SHAPE_TEXT_SIZE];
 	int axis = 0;
 
-	if (!sp_tensor_is_scalar(call->in[1]))
-		return sp_call_invalid(call, "the axis must be a scalar, not of shape %s",
-				       sp_shape_text(&call->in[1]->shape, text));
+	SP_TRY(sp_call_need_rank(call, 1, 0));
 	SP_TRY(sp_call_axis(call, sp_tensor_index(call->in[1], 0), in->shape.rank, &axis));
 	SP_TRY(sp_call_output_over(call, 0, 0, in->dtype));
 	if (in->count == 0)

@@ -46,10 +46,10 @@ static sp_status run(const sp_call *call)
 	const sp_tensor *predictions = call->in[0], *targets = call->in[1];
 	int64_t columns, k = state->k;
 
-	SP_TRY(sp_array__need_rank(call, 0, 2));
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 0, 2));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	if (state->k_is_input) {
-		SP_TRY(sp_array__need_rank(call, 2, 0));
+		SP_TRY(sp_call_need_rank(call, 2, 0));
 		k = sp_tensor_index(call->in[2], 0);
 	}
 	if (predictions->shape.dims[0] != targets->shape.dims[0])

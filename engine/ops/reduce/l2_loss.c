@@ -27,14 +27,13 @@ static sp_status prepare_l2_loss(sp_prepare *prepare, sp_error *err)
 static sp_status run_l2_loss(const sp_call *call)
 {
 	const sp_tensor *in = call->in[0];
-	sp_shape scalar = sp_shape_scalar();
 	sp_reduce_plan plan = {.in = in->data,
 			       .out_count = 1,
 			       .reduced_count = in->count,
 			       .last = in->count,
 			       .last_is_reduced = true};
 
-	SP_TRY(sp_call_output(call, 0, in->dtype, &scalar));
+	SP_TRY(sp_call_output_scalar(call, 0, in->dtype));
 	plan.out = call->out[0]->data;
 	(in->count != 0 ? kernels : empty)[in->dtype](&plan);
 	return SP_OK;

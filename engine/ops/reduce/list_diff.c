@@ -52,8 +52,8 @@ static sp_status run(const sp_call *call)
 	uint32_t *missing;
 	sp_shape shape;
 
-	SP_TRY(sp_array__need_rank(call, 0, 1));
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 0, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	if (x->count > INT32_MAX)
 		return sp_call_invalid(call, "%zu elements are too many", x->count);
 	SP_CALL_ARRAY(missing, call, x->count);

@@ -298,9 +298,7 @@ static sp_status run_sorted(const sp_call *call)
 
 	if (data->shape.rank == 0)
 		return sp_call_invalid(call, "input must be at least rank 1");
-	if (ids->shape.rank != 1)
-		return sp_call_invalid(call, "segment_ids should be a vector, not of rank %d",
-				       ids->shape.rank);
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	if (ids->shape.dims[0] != data->shape.dims[0])
 		return sp_call_invalid(call, "%zu segment ids for %lld rows", ids->count,
 				       (long long)data->shape.dims[0]);
@@ -322,9 +320,7 @@ static sp_status check_unsorted(const sp_call *call, int64_t *segments)
 	char want[SP_SHAPE_TEXT_SIZE], have[SP_SHAPE_TEXT_SIZE];
 	bool starts = ids->shape.rank <= data->shape.rank;
 
-	if (!sp_tensor_is_scalar(call->in[2]))
-		return sp_call_invalid(call, "num_segments should be a scalar, not shape %s",
-				       sp_shape_text(&call->in[2]->shape, have));
+	SP_TRY(sp_call_need_rank(call, 2, 0));
 	for (int i = 0; starts && i < ids->shape.rank; i++)
 		starts = ids->shape.dims[i] == data->shape.dims[i];
 	if (!starts)

@@ -234,7 +234,7 @@ static sp_status read_k(const sp_call *call, int64_t columns, int64_t *k)
 
 	*k = state->k;
 	if (state->k_is_input) {
-		SP_TRY(sp_array__need_rank(call, 1, 0));
+		SP_TRY(sp_call_need_rank(call, 1, 0));
 		*k = sp_element__integer(call->in[1], 0);
 	}
 	if (*k < 0 || *k > columns)

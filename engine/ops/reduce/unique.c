@@ -48,7 +48,7 @@ static sp_status read_axis(const sp_call *call, int *axis)
 
 	*axis = 0;
 	if (state->has_axis) {
-		SP_TRY(sp_array__need_rank(call, 1, 1));
+		SP_TRY(sp_call_need_rank(call, 1, 1));
 		if (call->in[1]->count > 1)
 			return sp_call_invalid(call, "axis has %zu elements, more than 1",
 					       call->in[1]->count);
@@ -56,7 +56,7 @@ static sp_status read_axis(const sp_call *call, int *axis)
 			return sp_call_axis(call, sp_tensor_index(call->in[1], 0),
 					    call->in[0]->shape.rank, axis);
 	}
-	return sp_array__need_rank(call, 0, 1);
+	return sp_call_need_rank(call, 0, 1);
 }
 
 /* Output 0: the distinct slices. */
@@ -87,9 +87,8 @@ static sp_status write_firsts(const sp_call *call, const sp_rows *rows, int axis
 static sp_status write_numbers(const sp_call *call, size_t i, const uint32_t *numbers, size_t n)
 {
 	const unique_state *state = call->state;
-	sp_shape shape = sp_shape_vector((int64_t)n);
 
-	SP_TRY(sp_call_output(call, i, state->idx_dtype, &shape));
+	SP_TRY(sp_call_output_vector(call, i, state->idx_dtype, (int64_t)n));
 	for (size_t k = 0; k < n; k++)
 		sp_array__put_index(call->out[i], k, numbers[k]);
 	return SP_OK;

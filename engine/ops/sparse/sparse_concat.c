@@ -134,7 +134,6 @@ static sp_status run_concat(const sp_call *call)
 	sp_dtype dtype = call->in[state->parts]->dtype;
 	size_t size = sp_dtype_size(dtype), row;
 	const size_t *order;
-	sp_shape shape;
 	joined all;
 	int axis = 0;
 
@@ -144,18 +143,15 @@ static sp_status run_concat(const sp_call *call)
 	SP_CALL_BYTES(all.values, call, all.count, size);
 	SP_TRY(join(call, &all, axis));
 	SP_TRY(sp_sparse__order(call, all.indices, all.count, all.rank, &order));
-	shape = sp_shape_matrix((int64_t)all.count, (int64_t)all.rank);
-	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
-	shape = sp_shape_vector((int64_t)all.count);
-	SP_TRY(sp_call_output(call, 1, dtype, &shape));
+	SP_TRY(sp_call_output_matrix(call, 0, SP_INT64, (int64_t)all.count, (int64_t)all.rank));
+	SP_TRY(sp_call_output_vector(call, 1, dtype, (int64_t)all.count));
 	for (size_t i = 0; i < all.count; i++) {
 		size_t from = order != NULL ? order[i] : i;
 
 		memcpy((char *)call->out[0]->data + i * row, all.indices + from * all.rank, row);
 		sp_element__copy(call->out[1]->data, i, all.values, from, size);
 	}
-	shape = sp_shape_vector((int64_t)all.rank);
-	SP_TRY(sp_call_output(call, 2, SP_INT64, &shape));
+	SP_TRY(sp_call_output_vector(call, 2, SP_INT64, (int64_t)all.rank));
 	memcpy(call->out[2]->data, all.dims, all.rank * sizeof(int64_t));
 	return SP_OK;
 }

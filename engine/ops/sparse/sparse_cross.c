@@ -327,7 +327,6 @@ static sp_status write_combinations(const sp_call *call, const cross *x, int64_t
 static sp_status make_outputs(const sp_call *call, cross *x)
 {
 	size_t total = 0, widest = 0, n;
-	sp_shape shape;
 
 	for (int64_t row = 0; row < x->batch; row++) {
 		SP_TRY(count_combinations(call, x, row, &n));
@@ -335,12 +334,10 @@ static sp_status make_outputs(const sp_call *call, cross *x)
 			return sp_call_invalid(call, "there are too many combinations");
 		widest = n > widest ? n : widest;
 	}
-	shape = sp_shape_matrix((int64_t)total, 2);
-	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
-	shape = sp_shape_vector((int64_t)total);
-	SP_TRY(sp_call_output(call, 1, x->kind == CROSS_TEXT ? SP_STRING : SP_INT64, &shape));
-	shape = sp_shape_vector(2);
-	SP_TRY(sp_call_output(call, 2, SP_INT64, &shape));
+	SP_TRY(sp_call_output_matrix(call, 0, SP_INT64, (int64_t)total, 2));
+	SP_TRY(sp_call_output_vector(call, 1, x->kind == CROSS_TEXT ? SP_STRING : SP_INT64,
+				     (int64_t)total));
+	SP_TRY(sp_call_output_vector(call, 2, SP_INT64, 2));
 	sp_tensor_i64(call->out[2])[0] = x->batch;
 	sp_tensor_i64(call->out[2])[1] = (int64_t)widest;
 	return SP_OK;

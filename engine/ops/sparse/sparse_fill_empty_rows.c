@@ -66,12 +66,10 @@ static sp_status forward(const sp_call *call)
 static sp_status write(const sp_call *call, fill *f, const bool *is_empty)
 {
 	size_t size = sp_dtype_size(f->in.values->dtype), rank = f->in.rank;
-	sp_shape shape = sp_shape_matrix(f->total, (int64_t)rank);
 	int64_t *indices, *reverse = sp_tensor_i64(call->out[3]);
 
-	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
-	shape = sp_shape_vector(f->total);
-	SP_TRY(sp_call_output(call, 1, f->in.values->dtype, &shape));
+	SP_TRY(sp_call_output_matrix(call, 0, SP_INT64, f->total, (int64_t)rank));
+	SP_TRY(sp_call_output_vector(call, 1, f->in.values->dtype, f->total));
 	indices = sp_tensor_i64(call->out[0]);
 	for (int64_t row = 0; row < f->rows; row++) {
 		int64_t *index = indices + (size_t)f->next[row] * rank;
@@ -96,7 +94,6 @@ static sp_status write(const sp_call *call, fill *f, const bool *is_empty)
 
 static sp_status run_fill(const sp_call *call)
 {
-	sp_shape shape;
 	bool *is_empty;
 	fill f;
 
@@ -104,15 +101,11 @@ static sp_status run_fill(const sp_call *call)
 	if (f.in.rank == 0)
 		return sp_call_invalid(call, "dense shape cannot be empty");
 	f.rows = f.in.dims[0];
-	if (!sp_tensor_is_scalar(call->in[3]))
-		return sp_call_invalid(call, "default_value must be a scalar, not of rank %d",
-				       call->in[3]->shape.rank);
+	SP_TRY(sp_call_need_rank(call, 3, 0));
 	if (f.rows == 0 && f.in.count != 0)
 		return sp_call_invalid(call, "a tensor without rows has %zu values", f.in.count);
-	shape = sp_shape_vector(f.rows);
-	SP_TRY(sp_call_output(call, 2, SP_BOOL, &shape));
-	shape = sp_shape_vector((int64_t)f.in.count);
-	SP_TRY(sp_call_output(call, 3, SP_INT64, &shape));
+	SP_TRY(sp_call_output_vector(call, 2, SP_BOOL, f.rows));
+	SP_TRY(sp_call_output_vector(call, 3, SP_INT64, (int64_t)f.in.count));
 	SP_CALL_ARRAY(f.next, call, (size_t)f.rows);
 	is_empty = sp_tensor_bool(call->out[2]);
 	SP_TRY(count_rows(call, &f));

@@ -94,9 +94,7 @@ static sp_status check_shapes(const sp_call *call)
 		if (sp_tensor_i64(shape)[d] < 0)
 			return sp_call_invalid(call, "dimension %zu of a_shape is %lld", d,
 					       (long long)sp_tensor_i64(shape)[d]);
-	if (call->in[3]->shape.rank != 2)
-		return sp_call_invalid(call, "b must be a matrix, not of rank %d",
-				       call->in[3]->shape.rank);
+	SP_TRY(sp_call_need_rank(call, 3, 2));
 	return SP_OK;
 }
 
@@ -135,7 +133,6 @@ static sp_status run_matmul(const sp_call *call)
 		     .b = b->data,
 		     .adjoint_a = state->adjoint_a,
 		     .adjoint_b = state->adjoint_b};
-	sp_shape shape;
 	int64_t inner;
 
 	SP_TRY(check_shapes(call));
@@ -150,8 +147,7 @@ static sp_status run_matmul(const sp_call *call)
 				       "cannot multiply: the inner dimensions are %lld and "
 				       "%lld",
 				       (long long)p.inner, (long long)inner);
-	shape = sp_shape_matrix(p.rows, p.columns);
-	SP_TRY(sp_call_output(call, 0, dtype, &shape));
+	SP_TRY(sp_call_output_matrix(call, 0, dtype, p.rows, p.columns));
 	p.out = sum_dtype == dtype ? call->out[0]->data
 				   : sp_call_bytes(call, call->out[0]->count, sizeof(float));
 	if (p.out == NULL)

@@ -156,12 +156,8 @@ static sp_status check_shapes(const sp_call *call)
 
 	if (call->in[0]->shape.rank == 0)
 		return sp_call_invalid(call, "data must be at least rank 1");
-	if (call->in[1]->shape.rank != 1)
-		return sp_call_invalid(call, "indices should be a vector, not of shape %s",
-				       sp_shape_text(&call->in[1]->shape, text));
-	if (call->in[2]->shape.rank != 1)
-		return sp_call_invalid(call, "segment_ids should be a vector, not of shape %s",
-				       sp_shape_text(&call->in[2]->shape, text));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 2, 1));
 	if (call->in[1]->count != call->in[2]->count)
 		return sp_call_invalid(call,
 				       "%zu indices and %zu segment_ids should have the same size",

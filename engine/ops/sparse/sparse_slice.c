@@ -29,17 +29,13 @@ static sp_status cut(const sp_call *call, const sp_sparse *in, const slice_bound
 		     size_t v, size_t s)
 {
 	size_t size = sp_dtype_size(in->values->dtype), count = 0, at = 0;
-	sp_shape shape;
 	int64_t *indices;
 
 	for (size_t k = 0; k < in->count; k++)
 		count += contains(b, in->indices + k * in->rank, in->rank);
-	shape = sp_shape_matrix((int64_t)count, (int64_t)in->rank);
-	SP_TRY(sp_call_output(call, i, SP_INT64, &shape));
-	shape = sp_shape_vector((int64_t)count);
-	SP_TRY(sp_call_output(call, v, in->values->dtype, &shape));
-	shape = sp_shape_vector((int64_t)in->rank);
-	SP_TRY(sp_call_output(call, s, SP_INT64, &shape));
+	SP_TRY(sp_call_output_matrix(call, i, SP_INT64, (int64_t)count, (int64_t)in->rank));
+	SP_TRY(sp_call_output_vector(call, v, in->values->dtype, (int64_t)count));
+	SP_TRY(sp_call_output_vector(call, s, SP_INT64, (int64_t)in->rank));
 	memcpy(call->out[s]->data, b->size, in->rank * sizeof(int64_t));
 	indices = sp_tensor_i64(call->out[i]);
 	for (size_t k = 0; k < in->count && at < count; k++) {
@@ -121,9 +117,7 @@ static sp_status run_split(const sp_call *call)
 	int axis;
 
 	SP_TRY(sp_sparse__read(call, 1, 2, 3, &in));
-	if (!sp_tensor_is_scalar(call->in[0]))
-		return sp_call_invalid(call, "split_dim must be a scalar, not of rank %d",
-				       call->in[0]->shape.rank);
+	SP_TRY(sp_call_need_rank(call, 0, 0));
 	SP_TRY(sp_call_axis(call, *sp_tensor_i64(call->in[0]), (int)in.rank, &axis));
 	size = in.dims[axis];
 	if (parts > size)

@@ -35,8 +35,7 @@ static sp_status read_inputs(const sp_call *call, scatter *s)
 				       "sparse_values has incorrect shape %s, should be [] or "
 				       "[%zu]",
 				       sp_shape_text(&values->shape, text), s->count);
-	if (!sp_tensor_is_scalar(call->in[3]))
-		return sp_call_invalid(call, "default_value should be a scalar");
+	SP_TRY(sp_call_need_rank(call, 3, 0));
 	SP_TRY(sp_array__shape(call, 1, false, &s->shape));
 	return sp_elements__widen(call, indices, &s->indices);
 }

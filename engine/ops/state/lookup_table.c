@@ -259,11 +259,10 @@ static sp_status run_find(const sp_call *call)
 
 static sp_status run_size(const sp_call *call)
 {
-	sp_shape shape = sp_shape_scalar();
 	sp_resource *resource;
 
 	SP_TRY(find_table(call, &resource));
-	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
+	SP_TRY(sp_call_output_scalar(call, 0, SP_INT64));
 	sp_tensor_i64(call->out[0])[0] = (int64_t)sp_hash_table_size(resource->hash_table);
 	return SP_OK;
 }

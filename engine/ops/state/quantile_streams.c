@@ -74,9 +74,7 @@ static sp_status run_deserialize(const sp_call *call)
 	if (streams == NULL)
 		return sp_call_no_memory(call);
 	for (size_t i = 0; i < count; i++) {
-		if (call->in[i + 1]->shape.rank != 1)
-			return sp_call_invalid(call,
-					       "the boundaries of feature %zu are not a vector", i);
+		SP_TRY(sp_call_need_rank(call, i + 1, 1));
 		SP_TRY(sp_tensor_copy(&streams[i], call->resources->arena, call->in[i + 1],
 				      call->err));
 	}
@@ -163,12 +161,10 @@ static sp_status run_bucketize(const sp_call *call)
 {
 	for (size_t i = 0; i < call->out_count; i++) {
 		const sp_tensor *values = call->in[i], *boundaries = call->in[call->out_count + i];
-		sp_shape shape;
 		int32_t *out;
 
 		SP_TRY(check_feature(call, i));
-		shape = sp_shape_vector((int64_t)values->count);
-		SP_TRY(sp_call_output(call, i, SP_INT32, &shape));
+		SP_TRY(sp_call_output_vector(call, i, SP_INT32, (int64_t)values->count));
 		out = sp_tensor_i32(call->out[i]);
 		for (size_t j = 0; j < values->count; j++)
 			out[j] = bucket_of(sp_tensor_f32(boundaries), boundaries->count,

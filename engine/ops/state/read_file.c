@@ -13,8 +13,7 @@ static sp_status run_read(const sp_call *call)
 	const sp_environment *environment = call->environment;
 	sp_shape scalar = sp_shape_scalar();
 
-	if (!sp_tensor_is_scalar(call->in[0]))
-		return sp_call_invalid(call, "Input filename tensor must be scalar");
+	SP_TRY(sp_call_need_rank(call, 0, 0));
 	if (environment == NULL)
 		return sp_call_invalid(call, "there are no files to read");
 	SP_TRY(sp_call_output(call, 0, SP_STRING, &scalar));

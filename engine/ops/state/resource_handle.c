@@ -34,9 +34,7 @@ sp_status sp_resource_handle__run(const sp_call *call)
 
 sp_status sp_resource_handle__answer(const sp_call *call, bool is_initialized)
 {
-	sp_shape scalar = sp_shape_scalar();
-
-	SP_TRY(sp_call_output(call, 0, SP_BOOL, &scalar));
+	SP_TRY(sp_call_output_scalar(call, 0, SP_BOOL));
 	*sp_tensor_bool(call->out[0]) = is_initialized;
 	return SP_OK;
 }

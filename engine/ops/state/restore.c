@@ -59,8 +59,7 @@ static sp_status run_sharded_filename(const sp_call *call)
 	size_t tail_size, size;
 
 	for (size_t i = 0; i < 3; i++)
-		if (!sp_tensor_is_scalar(call->in[i]))
-			return sp_call_invalid(call, "input %zu must be a scalar", i);
+		SP_TRY(sp_call_need_rank(call, i, 0));
 	base = *sp_tensor_strings(call->in[0]);
 	tail_size = (size_t)snprintf(tail, sizeof(tail), "-%05d-of-%05d",
 				     *sp_tensor_i32(call->in[1]), *sp_tensor_i32(call->in[2]));

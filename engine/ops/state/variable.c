@@ -211,13 +211,11 @@ static sp_status run_shape(const sp_call *call)
 {
 	const variable_state *state = call->state;
 	const sp_shape *shape;
-	sp_shape vector;
 	sp_resource *resource;
 
 	SP_TRY(find_value(call, SP_INVALID_DTYPE, &resource));
 	shape = &resource->variable.shape;
-	vector = sp_shape_vector(shape->rank);
-	SP_TRY(sp_call_output(call, 0, state->dtype, &vector));
+	SP_TRY(sp_call_output_vector(call, 0, state->dtype, shape->rank));
 	for (int i = 0; i < shape->rank; i++) {
 		if (state->dtype == SP_INT32 && shape->dims[i] > INT32_MAX)
 			return sp_call_invalid(call,

@@ -198,13 +198,11 @@ static sp_status run_ngrams(const sp_call *call)
 	const sp_tensor *splits = call->in[1];
 	sp_text_pool pool = {.call = call};
 	int64_t total;
-	sp_shape shape;
 	sp_bytes *to;
 
 	SP_TRY(check_splits(call));
 	SP_TRY(write_splits(call, &total));
-	shape = sp_shape_vector(total);
-	SP_TRY(sp_call_output(call, 0, SP_STRING, &shape));
+	SP_TRY(sp_call_output_vector(call, 0, SP_STRING, total));
 	to = sp_tensor_strings(call->out[0]);
 	for (size_t i = 1; total > 0 && i < splits->count; i++) {
 		int64_t begin = sp_tensor_index(splits, i - 1);

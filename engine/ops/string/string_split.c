@@ -161,15 +161,11 @@ static sp_status split(const sp_call *call, splitter *s)
 {
 	const sp_tensor *in = call->in[0];
 	int64_t total, longest;
-	sp_shape shape;
 
 	count_pieces(s, in, &total, &longest);
-	shape = sp_shape_matrix(total, 2);
-	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
-	shape = sp_shape_vector(total);
-	SP_TRY(sp_call_output(call, 1, SP_STRING, &shape));
-	shape = sp_shape_vector(2);
-	SP_TRY(sp_call_output(call, 2, SP_INT64, &shape));
+	SP_TRY(sp_call_output_matrix(call, 0, SP_INT64, total, 2));
+	SP_TRY(sp_call_output_vector(call, 1, SP_STRING, total));
+	SP_TRY(sp_call_output_vector(call, 2, SP_INT64, 2));
 	write_pieces(s, in, sp_tensor_i64(call->out[0]), sp_tensor_strings(call->out[1]));
 	sp_tensor_i64(call->out[2])[0] = (int64_t)in->count;
 	sp_tensor_i64(call->out[2])[1] = longest;
@@ -178,14 +174,8 @@ static sp_status split(const sp_call *call, splitter *s)
 
 static sp_status check_shapes(const sp_call *call)
 {
-	char text[SP_SHAPE_TEXT_SIZE];
-
-	if (call->in[0]->shape.rank != 1)
-		return sp_call_invalid(call, "the input must be a vector, not of shape %s",
-				       sp_shape_text(&call->in[0]->shape, text));
-	if (call->in[1]->shape.rank != 0)
-		return sp_call_invalid(call, "the separator must be a scalar, not of shape %s",
-				       sp_shape_text(&call->in[1]->shape, text));
+	SP_TRY(sp_call_need_rank(call, 0, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 0));
 	return SP_OK;
 }
 

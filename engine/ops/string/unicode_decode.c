@@ -48,7 +48,7 @@ static sp_status run_decode(const sp_call *call)
 {
 	const decode_state *state = call->state;
 	const sp_tensor *in = call->in[0];
-	sp_shape splits = sp_shape_vector((int64_t)in->count + 1), values;
+	sp_shape splits = sp_shape_vector((int64_t)in->count + 1);
 	size_t total = 0, count, done = 0;
 
 	SP_TRY(sp_call_output(call, 0, state->splits, &splits));
@@ -61,8 +61,7 @@ static sp_status run_decode(const sp_call *call)
 					       total);
 		sp_array__put_index(call->out[0], i + 1, (int64_t)total);
 	}
-	values = sp_shape_vector((int64_t)total);
-	SP_TRY(sp_call_output(call, 1, SP_INT32, &values));
+	SP_TRY(sp_call_output_vector(call, 1, SP_INT32, (int64_t)total));
 	for (size_t i = 0; total != 0 && i < in->count; i++) {
 		SP_TRY(decode(call, sp_tensor_strings(in)[i], sp_tensor_i32(call->out[1]) + done,
 			      &count));

@@ -68,16 +68,14 @@ static sp_status run_encode(const sp_call *call)
 	const sp_tensor *values = call->in[0], *splits = call->in[1];
 	sp_text_pool pool = {.call = call};
 	int64_t from, to;
-	sp_shape shape;
 
-	SP_TRY(sp_array__need_rank(call, 0, 1));
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 0, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	if (splits->count == 0 || sp_tensor_index(splits, 0) != 0 ||
 	    sp_tensor_index(splits, splits->count - 1) != (int64_t)values->count)
 		return sp_call_invalid(call, "splits do not go from 0 to the %zu values",
 				       values->count);
-	shape = sp_shape_vector((int64_t)splits->count - 1);
-	SP_TRY(sp_call_output(call, 0, SP_STRING, &shape));
+	SP_TRY(sp_call_output_vector(call, 0, SP_STRING, (int64_t)splits->count - 1));
 	for (size_t i = 0; i + 1 < splits->count; i++) {
 		from = sp_tensor_index(splits, i);
 		to = sp_tensor_index(splits, i + 1);

@@ -36,8 +36,7 @@ static sp_status check_shapes(const sp_call *call, sp_shape *shape)
 		return sp_call_invalid(call,
 				       "segment ids of shape %s do not cover the first axes of %s",
 				       sp_shape_text(ids, text1), sp_shape_text(in, text2));
-	if (!sp_tensor_is_scalar(call->in[2]))
-		return sp_call_invalid(call, "the number of segments must be a scalar");
+	SP_TRY(sp_call_need_rank(call, 2, 0));
 	shape->rank = 1;
 	shape->dims[0] = sp_tensor_index(call->in[2], 0);
 	if (shape->dims[0] < 0)

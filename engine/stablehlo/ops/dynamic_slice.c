@@ -11,7 +11,7 @@
 /* Checks that input i has one number per dimension of input 0. */
 static sp_status need_index(const sp_call *call, size_t i)
 {
-	SP_TRY(sp_array__need_rank(call, i, 1));
+	SP_TRY(sp_call_need_rank(call, i, 1));
 	if (call->in[i]->count != (size_t)call->in[0]->shape.rank)
 		return sp_call_invalid(call, "input %zu has %zu elements for rank %d", i,
 				       call->in[i]->count, call->in[0]->shape.rank);
@@ -70,7 +70,7 @@ static sp_status run_update(const sp_call *call)
 	sp_strided_copy strided = {.rank = in->shape.rank};
 	int64_t offset;
 
-	SP_TRY(sp_array__need_rank(call, 1, in->shape.rank));
+	SP_TRY(sp_call_need_rank(call, 1, in->shape.rank));
 	SP_TRY(need_index(call, 2));
 	sp_strided_copy__strides(&in->shape, size, strided.to);
 	SP_TRY(find_start(call, 2, &update->shape, strided.to, &offset));

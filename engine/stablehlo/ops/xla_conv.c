@@ -114,7 +114,7 @@ static sp_status check_placing(const sp_call *call, const placing *p, int rank, 
 
 static sp_status need_list(const sp_call *call, size_t i, int count)
 {
-	SP_TRY(sp_array__need_rank(call, i, 1));
+	SP_TRY(sp_call_need_rank(call, i, 1));
 	if (call->in[i]->count != (size_t)count)
 		return sp_call_invalid(call, "input %zu has %zu elements for %d spatial dimensions",
 				       i, call->in[i]->count, count);
@@ -135,7 +135,7 @@ static sp_status check_ranks(const sp_call *call)
 	SP_TRY(need_list(call, 2, spatial));
 	SP_TRY(need_list(call, 4, spatial));
 	SP_TRY(need_list(call, 5, spatial));
-	SP_TRY(sp_array__need_rank(call, 3, 2));
+	SP_TRY(sp_call_need_rank(call, 3, 2));
 	if (call->in[3]->shape.dims[0] != spatial || call->in[3]->shape.dims[1] != 2)
 		return sp_call_invalid(call, "padding is not [%d,2]", spatial);
 	return SP_OK;

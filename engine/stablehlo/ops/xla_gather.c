@@ -49,7 +49,7 @@ static sp_status run_gather(const sp_call *call)
 	int64_t sizes[SP_MAX_RANK];
 	sp_windows w;
 
-	SP_TRY(sp_array__need_rank(call, 2, 1));
+	SP_TRY(sp_call_need_rank(call, 2, 1));
 	if (call->in[2]->count != (size_t)in->shape.rank)
 		return sp_call_invalid(call, "%zu slice sizes for rank %d", call->in[2]->count,
 				       in->shape.rank);

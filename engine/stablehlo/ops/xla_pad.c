@@ -14,9 +14,9 @@
 
 static sp_status need_paddings(const sp_call *call)
 {
-	SP_TRY(sp_array__need_rank(call, 1, 0));
+	SP_TRY(sp_call_need_rank(call, 1, 0));
 	for (size_t i = 2; i < 5; i++) {
-		SP_TRY(sp_array__need_rank(call, i, 1));
+		SP_TRY(sp_call_need_rank(call, i, 1));
 		if (call->in[i]->count != (size_t)call->in[0]->shape.rank)
 			return sp_call_invalid(call, "%zu paddings for rank %d", call->in[i]->count,
 					       call->in[0]->shape.rank);

@@ -85,7 +85,7 @@ static sp_status check_shapes(const sp_call *call)
 		if (!sp_shape_equal(shape, &call->in[i]->shape))
 			return sp_call_invalid(call,
 					       "input %zu does not have the shape of the first", i);
-		SP_TRY(sp_array__need_rank(call, state->operands + i, 0));
+		SP_TRY(sp_call_need_rank(call, state->operands + i, 0));
 	}
 	return sp_dim_list__check(&state->dims, call, shape->rank, "dimensions_to_reduce");
 }

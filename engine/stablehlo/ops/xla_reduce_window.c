@@ -46,7 +46,7 @@ enum { SIZE = 2, STRIDE, DILATION, WINDOW_DILATION, PADDING };
 
 static sp_status need_list(const sp_call *call, size_t i, size_t count)
 {
-	SP_TRY(sp_array__need_rank(call, i, 1));
+	SP_TRY(sp_call_need_rank(call, i, 1));
 	if (call->in[i]->count != count)
 		return sp_call_invalid(call, "input %zu has %zu elements for rank %zu", i,
 				       call->in[i]->count, count);
@@ -66,7 +66,7 @@ static sp_status plan_windows(const sp_call *call, windows *w)
 	*w = (windows){.rank = shape->rank, .places = {.rank = shape->rank}};
 	for (size_t i = SIZE; i < PADDING; i++)
 		SP_TRY(need_list(call, i, (size_t)shape->rank));
-	SP_TRY(sp_array__need_rank(call, PADDING, 2));
+	SP_TRY(sp_call_need_rank(call, PADDING, 2));
 	if (call->in[PADDING]->shape.dims[0] != shape->rank ||
 	    call->in[PADDING]->shape.dims[1] != 2)
 		return sp_call_invalid(call, "padding is not [%d,2]", shape->rank);
@@ -242,7 +242,7 @@ static sp_status run_reduce(const sp_call *call)
 	int d;
 
 	SP_TRY(plan_windows(call, &w));
-	SP_TRY(sp_array__need_rank(call, 1, 0));
+	SP_TRY(sp_call_need_rank(call, 1, 0));
 	SP_TRY(sp_call_output(call, 0, in->dtype, &w.places));
 	if (call->out[0]->count == 0)
 		return SP_OK;

@@ -242,7 +242,7 @@ static sp_status run_sort(const sp_call *call)
 	int d;
 
 	SP_TRY(check_shapes(call, state->operands));
-	SP_TRY(sp_array__need_rank(call, state->operands, 0));
+	SP_TRY(sp_call_need_rank(call, state->operands, 0));
 	SP_TRY(sp_call_scalar(call, state->operands, &dimension));
 	if (dimension < -1)
 		return sp_call_invalid(call, "dimension is %lld", (long long)dimension);
