@@ -63,10 +63,10 @@ sp_status sp_import__write_constants(sp_importer *im, sp_node *flat)
 		if (flat->attrs[i].kind != SP_ATTR_REPEATED)
 			continue;
 		if (attrs == NULL) {
-			attrs = sp_arena_array(im->arena, flat->attr_count, sizeof(*attrs));
+			attrs = sp_arena_copy(im->arena, flat->attrs, flat->attr_count,
+					      flat->attr_count, sizeof(*attrs));
 			if (attrs == NULL)
 				return sp_import__no_memory(im);
-			memcpy(attrs, flat->attrs, flat->attr_count * sizeof(*attrs));
 			flat->attrs = attrs;
 		}
 		attrs[i].kind = SP_ATTR_TENSOR;

@@ -152,13 +152,12 @@ static bool exchanges_inner(const reduction *r, const sp_node *transpose)
 /* Negates a bool attribute, which is false when absent. */
 static sp_status flip(reduction *r, sp_node *node, const char *name)
 {
-	sp_attr *attrs = sp_arena_array(r->graph->arena, node->attr_count + 1, sizeof(*attrs));
+	sp_attr *attrs = sp_arena_copy(r->graph->arena, node->attrs, node->attr_count,
+				       node->attr_count + 1, sizeof(*attrs));
 	const sp_attr *old = sp_node_attr(node, name);
 	size_t at = old != NULL ? (size_t)(old - node->attrs) : node->attr_count;
 
 	SP_NEED_MEMORY(attrs, r->err, "the graph");
-	if (node->attr_count != 0)
-		memcpy(attrs, node->attrs, node->attr_count * sizeof(*attrs));
 	attrs[at] = (sp_attr){.name = name, .kind = SP_ATTR_BOOL, .b = old == NULL || !old->b};
 	node->attrs = attrs;
 	node->attr_count += old == NULL;

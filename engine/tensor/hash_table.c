@@ -133,16 +133,6 @@ static void fill_slots(sp_hash_table *table)
 	}
 }
 
-/* A copy of `used` elements in an array of `count`; the old array stays in the arena. */
-static void *widen(sp_arena *arena, const void *from, size_t used, size_t count, size_t size)
-{
-	void *to = sp_arena_array(arena, count, size);
-
-	if (to != NULL && used * size != 0)
-		memcpy(to, from, used * size);
-	return to;
-}
-
 sp_status sp_hash_table_reserve(sp_hash_table *table, size_t count, sp_error *err)
 {
 	size_t slot_count = 2 * MIN_CAPACITY;
@@ -157,10 +147,12 @@ sp_status sp_hash_table_reserve(sp_hash_table *table, size_t count, sp_error *er
 	while (slot_count < 2 * count)
 		slot_count *= 2;
 	if (table->options.key_dtype == SP_STRING)
-		keys = widen(table->arena, table->texts, table->count, count, sizeof(sp_bytes));
+		keys = sp_arena_copy(table->arena, table->texts, table->count, count,
+				     sizeof(sp_bytes));
 	else
-		keys = widen(table->arena, table->numbers, table->count, count, sizeof(int64_t));
-	values = widen(table->arena, table->values, table->count, count, table->value_size);
+		keys = sp_arena_copy(table->arena, table->numbers, table->count, count,
+				     sizeof(int64_t));
+	values = sp_arena_copy(table->arena, table->values, table->count, count, table->value_size);
 	slots = sp_arena_zeros(table->arena, slot_count, sizeof(*slots));
 	SP_NEED_MEMORY(keys != NULL && values != NULL && slots != NULL, err,
 		       "a hash table of %zu keys", count);
