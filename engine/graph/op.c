@@ -148,10 +148,8 @@ sp_status sp_call_scalar(const sp_call *call, size_t i, int64_t *out)
 	const sp_tensor *in = call->in[i];
 
 	if (in->count != 1 || in->shape.rank > 1)
-		return sp_call_invalid(call,
-				       "input %zu must be a scalar, not of rank %d with %zu "
-				       "elements",
-				       i, in->shape.rank, in->count);
+		return sp_call_invalid(call, "input %zu must be a scalar: rank %d, %zu elements", i,
+				       in->shape.rank, in->count);
 	*out = sp_tensor_index(in, 0);
 	return SP_OK;
 }

@@ -333,8 +333,7 @@ static sp_status prepare(compiler *co, sp_prepared *to, sp_error *why)
 			return prepare_change(co, to, why);
 		if (!is_in_branch(co, to))
 			return sp_error_set(why, SP_UNSUPPORTED,
-					    "operator %s reads a file, which only what loads the "
-					    "model may do",
+					    "operator %s reads a file, which only loading may do",
 					    op->name);
 	}
 	if ((op->flags & SP_OP_MOVES) != 0 && takes_variants(&prepare)) {

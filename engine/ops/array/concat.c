@@ -44,12 +44,10 @@ static sp_status join_shapes(const sp_call *call, const concat_state *state, sp_
 		for (int d = 0; fits && d < out->rank; d++)
 			fits = d == *axis || shape->dims[d] == out->dims[d];
 		if (!fits)
-			return sp_call_invalid(call,
-					       "shapes %s and %s cannot be joined along axis "
-					       "%d (values 0 and %zu)",
-					       sp_shape_text(&call->in[state->first]->shape, text),
-					       sp_shape_text(shape, other_text), *axis,
-					       i - state->first);
+			return sp_call_invalid(
+				call, "%s and %s do not join along axis %d (values 0 and %zu)",
+				sp_shape_text(&call->in[state->first]->shape, text),
+				sp_shape_text(shape, other_text), *axis, i - state->first);
 		if (!sp_i64_add(&out->dims[*axis], out->dims[*axis], shape->dims[*axis]))
 			return sp_call_invalid(call, "the joined dimension is too large");
 	}
@@ -119,9 +117,7 @@ static sp_status check_offset_shape(const sp_call *call, size_t i, int axis)
 				       shape->count, first->count);
 	for (size_t d = 0; d < first->count; d++)
 		if ((int)d != axis && sp_tensor_index(shape, d) != sp_tensor_index(first, d))
-			return sp_call_invalid(call,
-					       "dimension %zu of shape %zu is %lld, of the "
-					       "first %lld",
+			return sp_call_invalid(call, "dimension %zu of shape %zu is %lld, not %lld",
 					       d, i - 1, (long long)sp_tensor_index(shape, d),
 					       (long long)sp_tensor_index(first, d));
 	return SP_OK;

@@ -53,9 +53,7 @@ static sp_status check_shapes(const sp_call *call)
 	for (int d = 0; fits && d < partitions->rank; d++)
 		fits = partitions->dims[d] == data->dims[d];
 	if (!fits)
-		return sp_call_invalid(call,
-				       "data of shape %s does not start with the shape %s of "
-				       "partitions",
+		return sp_call_invalid(call, "data of %s does not start with %s of partitions",
 				       sp_shape_text(data, text),
 				       sp_shape_text(partitions, other_text));
 	/* A scalar partition index adds a dimension. */

@@ -31,10 +31,8 @@ static sp_status misfit(const sp_call *call, size_t m)
 {
 	char text[SP_SHAPE_TEXT_SIZE], other_text[SP_SHAPE_TEXT_SIZE];
 
-	return sp_call_invalid(call,
-			       "data %zu of shape %s does not fit its indices of shape %s, or "
-			       "the rows of data 0",
-			       m, sp_shape_text(&call->in[call->in_count / 2 + m]->shape, text),
+	return sp_call_invalid(call, "data %zu of %s does not fit indices of %s or data 0", m,
+			       sp_shape_text(&call->in[call->in_count / 2 + m]->shape, text),
 			       sp_shape_text(&call->in[m]->shape, other_text));
 }
 

@@ -47,9 +47,7 @@ static sp_status check_batch(const sp_call *call, const sp_shape *params, const 
 				       axis);
 	for (int d = 0; d < n; d++)
 		if (params->dims[d] != indices->dims[d])
-			return sp_call_invalid(call,
-					       "batch dimension %d is %lld of params, %lld "
-					       "of indices",
+			return sp_call_invalid(call, "batch dimension %d is %lld, in indices %lld",
 					       d, (long long)params->dims[d],
 					       (long long)indices->dims[d]);
 	*batch_dims = n;

@@ -243,9 +243,7 @@ static sp_status read_size(const sp_call *call, size_t i, int64_t least, int64_t
 	SP_TRY(sp_call_need_rank(call, i, 0));
 	*out = sp_tensor_i32(call->in[i])[0];
 	if (*out != -1 && *out < least)
-		return sp_call_invalid(call,
-				       "the matrix is to be %lld wide, the diagonals need "
-				       "%lld",
+		return sp_call_invalid(call, "the matrix is %lld wide, the diagonals need %lld",
 				       (long long)*out, (long long)least);
 	return SP_OK;
 }

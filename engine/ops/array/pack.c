@@ -33,9 +33,7 @@ static sp_status check_same_shapes(const sp_call *call)
 
 	for (size_t i = 1; i < call->in_count; i++)
 		if (!sp_shape_equal(&call->in[i]->shape, first))
-			return sp_call_invalid(call,
-					       "all values must have one shape: value 0 has %s, "
-					       "value %zu %s",
+			return sp_call_invalid(call, "value 0 has shape %s, value %zu has %s",
 					       sp_shape_text(first, text), i,
 					       sp_shape_text(&call->in[i]->shape, other_text));
 	return SP_OK;

@@ -69,9 +69,7 @@ static sp_status infer_dimension(const sp_call *call, sp_shape *out, int inferre
 			return sp_call_invalid(call, "the input's shape is too large to reshape");
 	}
 	if (!zero_left_out && count % product != 0)
-		return sp_call_invalid(call,
-				       "a tensor of %lld elements cannot be reshaped: the wanted "
-				       "shape requires a multiple of %lld",
+		return sp_call_invalid(call, "cannot reshape %lld elements to a multiple of %lld",
 				       (long long)count, (long long)product);
 	out->dims[inferred] = count / product;
 	return SP_OK;

@@ -14,8 +14,8 @@ static sp_status read_shifts(const sp_call *call, int64_t shifts[SP_MAX_RANK])
 	if (in->rank == 0)
 		return sp_call_invalid(call, "a scalar cannot be rolled");
 	if (shift->shape.rank > 1 || !sp_shape_equal(&shift->shape, &axes->shape))
-		return sp_call_invalid(call, "shift and axis must be two scalars or two vectors of "
-					     "one size");
+		return sp_call_invalid(call,
+				       "shift and axis are no scalars or vectors of one size");
 	for (size_t i = 0; i < shift->count; i++) {
 		int64_t dim, by;
 		int axis;

@@ -97,9 +97,7 @@ static sp_status add_single(const sp_call *call, slice_plan *plan, int64_t begin
 	int64_t at = begin < 0 ? begin + dim : begin;
 
 	if (at < 0 || at >= dim)
-		return sp_call_invalid(call,
-				       "slice index %lld of dimension %d, which is %lld, is "
-				       "out of bounds",
+		return sp_call_invalid(call, "slice index %lld is not in dimension %d of %lld",
 				       (long long)begin, plan->dim, (long long)dim);
 	add_box(plan, at, 1, 1);
 	return SP_OK;

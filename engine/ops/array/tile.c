@@ -72,9 +72,7 @@ static sp_status run_broadcast_to(const sp_call *call)
 	for (int d = lead; d < shape.rank; d++)
 		if (lead < 0 ||
 		    (in->shape.dims[d - lead] != 1 && in->shape.dims[d - lead] != shape.dims[d]))
-			return sp_call_invalid(call,
-					       "a tensor of shape %s cannot be broadcast to "
-					       "%s",
+			return sp_call_invalid(call, "shape %s cannot be broadcast to %s",
 					       sp_shape_text(&in->shape, text),
 					       sp_shape_text(&shape, to_text));
 	if (sp_shape_equal(&shape, &in->shape)) {
@@ -117,9 +115,7 @@ static sp_status run_args(const sp_call *call)
 		int64_t y = i <= b->count ? sp_tensor_index(b, b->count - i) : 1;
 
 		if (x != y && x != 1 && y != 1)
-			return sp_call_invalid(call,
-					       "dimensions %lld and %lld cannot be broadcast "
-					       "together",
+			return sp_call_invalid(call, "dimensions %lld and %lld do not broadcast",
 					       (long long)x, (long long)y);
 		sp_array__put_index(call->out[0], rank - i, x != 1 ? x : y);
 	}
@@ -153,9 +149,7 @@ static sp_status run_gradient_args(const sp_call *call)
 
 		same = same && x == y;
 		if (x != y && x != 1 && y != 1)
-			return sp_call_invalid(call,
-					       "dimensions %lld and %lld cannot be broadcast "
-					       "together",
+			return sp_call_invalid(call, "dimensions %lld and %lld do not broadcast",
 					       (long long)x, (long long)y);
 	}
 	for (size_t k = 0; k < 2; k++) {

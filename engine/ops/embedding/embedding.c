@@ -156,8 +156,7 @@ static sp_status run_shape(const sp_call *call)
 	SP_TRY(sp_embedding__find(call, 0, &resource));
 	if (strcmp(sp_table_name(resource->table), resource->name) != 0)
 		return sp_error_set(call->err, SP_UNSUPPORTED,
-				    "the number of keys of '%s' is not known: its rows are those "
-				    "of '%s'",
+				    "the keys of '%s', in rows of '%s', are not counted",
 				    resource->name, sp_table_name(resource->table));
 	SP_TRY(sp_call_output_vector(call, 0, *(const sp_dtype *)call->state, 2));
 	SP_TRY(put_dimension(call, 0, sp_table_row_count(resource->table)));

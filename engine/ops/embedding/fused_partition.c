@@ -181,9 +181,8 @@ static sp_status prepare_pre(sp_prepare *prepare, sp_error *err)
 	SP_TRY(sp_node_attr_int(node, "partition_axis", 0, &axis, err));
 	if (axis != 0)
 		return sp_error_set(err, SP_UNSUPPORTED,
-				    "%s with partition_axis %lld is not "
-				    "supported",
-				    node->op_name, (long long)axis);
+				    "%s with partition_axis %lld is not supported", node->op_name,
+				    (long long)axis);
 	SP_TRY(sp_node_attr_bool(node, "fill_empty_row", false, &state->fill, err));
 	SP_TRY(sp_node_attr_bool(node, "prune_invalid_id", false, &state->prune, err));
 	SP_TRY(sp_node_attr_int(node, "default_id", -1, &state->default_id, err));

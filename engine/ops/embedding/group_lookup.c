@@ -104,8 +104,7 @@ static sp_status check_fallback(const sp_prepare *prepare, group_state *state, s
 		return SP_OK;
 	if (state->is_dense || (!state->one_shape && state->n > 1))
 		return sp_error_set(err, SP_UNSUPPORTED,
-				    "%s of %zu embeddings with is_use_default_value_tensor is not "
-				    "supported",
+				    "%s of %zu embeddings: no is_use_default_value_tensor",
 				    prepare->node->op_name, state->n);
 	SP_TRY(sp_prepare_input_dtype(prepare, prepare->in_count - 1, SP_FLOAT, err));
 	return sp_embedding__check_defaults(prepare, prepare->in_count - 1, (size_t)state->dim,
@@ -315,8 +314,7 @@ static sp_status spread_fallback(const sp_call *call, lookup *l)
 
 	if (rows->count % dim != 0 || rows->count / dim < distinct)
 		return sp_call_invalid(call,
-				       "default values of %zu numbers have no row of %zu for each "
-				       "of the %zu distinct keys of lookup %zu",
+				       "%zu defaults are no rows of %zu for %zu keys of lookup %zu",
 				       rows->count, dim, distinct, l->i);
 	SP_CALL_BYTES(to, call, l->count, dim * sizeof(*to));
 	for (size_t k = 0; k < l->count; k++)
@@ -334,17 +332,12 @@ static sp_status find_place(const sp_call *call, const lookup *l, size_t k, int6
 	int64_t step = state->is_sequence ? l->indices[k * l->stride + 1] : 0;
 
 	if (row < 0 || row >= l->batch || step < 0 || step >= l->steps)
-		return sp_call_invalid(call,
-				       "index %zu of lookup %zu, [%lld,%lld], is outside "
-				       "[%lld,%lld]",
-				       k, l->i, (long long)row, (long long)step,
-				       (long long)l->batch, (long long)l->steps);
+		return sp_call_invalid(
+			call, "index %zu of lookup %zu, [%lld,%lld], not in [%lld,%lld]", k, l->i,
+			(long long)row, (long long)step, (long long)l->batch, (long long)l->steps);
 	l->places[k] = row * l->steps + step;
 	if (l->places[k] < last)
-		return sp_call_invalid(call,
-				       "the indices of lookup %zu are not in the order of "
-				       "their rows",
-				       l->i);
+		return sp_call_invalid(call, "the indices of lookup %zu are not in order", l->i);
 	return SP_OK;
 }
 

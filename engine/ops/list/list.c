@@ -229,8 +229,7 @@ sp_status sp_list__check_indices(const sp_call *call, const sp_tensor *t, const 
 		int32_t i = sp_tensor_i32(indices)[k];
 
 		if (i < 0)
-			return sp_call_invalid(call, "Indices in TensorListScatter must all be "
-						     "non-negative.");
+			return sp_call_invalid(call, "indices must not be negative");
 		if ((size_t)i >= *count)
 			*count = (size_t)i + 1;
 	}

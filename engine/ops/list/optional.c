@@ -79,10 +79,8 @@ static sp_status run_get(const sp_call *call)
 
 		if (item->dtype != state->types->type_list[i] ||
 		    !sp_partial_shape_matches(&state->shapes->shape_list[i], &item->shape))
-			return sp_call_invalid(call,
-					       "The given optional does not match the expected "
-					       "one: component %zu is %s %s",
-					       i, sp_dtype_name(item->dtype),
+			return sp_call_invalid(call, "component %zu of the optional is %s %s", i,
+					       sp_dtype_name(item->dtype),
 					       sp_shape_text(&item->shape, text));
 		sp_list__give(call, i, item);
 	}

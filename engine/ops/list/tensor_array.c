@@ -46,9 +46,7 @@ static sp_status check_index(const sp_call *call, const sp_list *list, int64_t i
 {
 	if (index >= 0 && ((uint64_t)index < list->count || list->is_dynamic))
 		return SP_OK;
-	return sp_call_invalid(call,
-			       "Tried to use index %lld but array is not resizeable and size is: "
-			       "%zu",
+	return sp_call_invalid(call, "index %lld is not in an array of fixed size %zu",
 			       (long long)index, list->count);
 }
 
@@ -57,10 +55,7 @@ static sp_status check_unset(const sp_call *call, const sp_list *list, size_t i)
 {
 	if (i >= list->count || !sp_tensor_is_set(&list->items[i]))
 		return SP_OK;
-	return sp_call_invalid(call,
-			       "Could not write to TensorArray index %zu because it has "
-			       "already been written to.",
-			       i);
+	return sp_call_invalid(call, "element %zu of the array is already written", i);
 }
 
 /* Checks that an element can be read. */
@@ -122,9 +117,7 @@ static sp_status run_read(const sp_call *call)
 		return SP_OK;
 	}
 	if (!sp_partial_shape_is_full(&list->shape, &shape))
-		return sp_call_invalid(call,
-				       "Could not read from TensorArray index %lld.  Furthermore, "
-				       "the element shape is not fully defined.",
+		return sp_call_invalid(call, "element %lld is not set, and its shape is not known",
 				       (long long)index);
 	return sp_list__zeros(call, 0, list->dtype, &shape);
 }

@@ -30,10 +30,7 @@ static sp_status run_new(const sp_call *call, bool reserve)
 		return sp_list_new(call, call->out[0], &like, 0, n > 0 && n < 64 ? (size_t)n : 8);
 	}
 	if (n < 0)
-		return sp_call_invalid(call,
-				       "The num_elements to reserve must be a non negative "
-				       "number, but got %lld",
-				       (long long)n);
+		return sp_call_invalid(call, "cannot reserve %lld elements", (long long)n);
 	return sp_list_new(call, call->out[0], &like, (size_t)n, (size_t)n);
 }
 
@@ -69,9 +66,7 @@ static sp_status give_unset(const sp_call *call, size_t out, const sp_list *list
 					       "the elements of the list have several shapes");
 	}
 	if (!sp_partial_shape_is_full(&partial, &shape))
-		return sp_call_invalid(call,
-				       "Trying to read an uninitialized tensor but element_shape "
-				       "is not fully defined: %s",
+		return sp_call_invalid(call, "the element is not set, and its shape is only %s",
 				       sp_partial_shape_text(&partial, text));
 	return sp_list__zeros(call, out, list->dtype, &shape);
 }
@@ -148,9 +143,7 @@ static sp_status run_push(const sp_call *call)
 	SP_TRY(sp_list__check_value(call, list, call->in[1]));
 	if (list->max_count != -1 &&
 	    (list->max_count < 0 || list->count >= (uint64_t)list->max_count))
-		return sp_call_invalid(call,
-				       "Tried to push item into a full list list size: %zu "
-				       "max_num_elements: %lld",
+		return sp_call_invalid(call, "the list is full: %zu elements of at most %lld",
 				       list->count, (long long)list->max_count);
 	SP_TRY(sp_list_modify(call, 0, 0, list->count + 1, &to));
 	sp_list_set(call, to, to->count - 1, call->in[1]);
@@ -213,10 +206,7 @@ static sp_status run_resize(const sp_call *call)
 	SP_TRY(sp_list__input(call, 0, &list));
 	SP_TRY(sp_call_scalar(call, 1, &size));
 	if (size < 0)
-		return sp_call_invalid(call,
-				       "TensorListSlice expects size to be non-negative. Got: "
-				       "%lld",
-				       (long long)size);
+		return sp_call_invalid(call, "a list cannot be resized to %lld", (long long)size);
 	SP_TRY(sp_list_modify(call, 0, 0, (size_t)size, &to));
 	shorten(call, to, (size_t)size);
 	return SP_OK;

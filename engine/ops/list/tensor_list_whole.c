@@ -23,16 +23,11 @@ static sp_status run_stack(const sp_call *call)
 
 	SP_TRY(sp_list__input(call, 0, &list));
 	if (state->num_elements != -1 && (uint64_t)state->num_elements != list->count)
-		return sp_call_invalid(
-			call,
-			"Operation expected a list with %lld elements but got a list "
-			"with %zu elements.",
-			(long long)state->num_elements, list->count);
+		return sp_call_invalid(call, "a list of %lld elements was expected, not of %zu",
+				       (long long)state->num_elements, list->count);
 	SP_TRY(sp_list__shape_input(call, 1, list, &shape));
 	if (list->count == 0 && !sp_partial_shape_is_full(&shape, &full))
-		return sp_call_invalid(call,
-				       "Tried to stack elements of an empty list with "
-				       "non-fully-defined element_shape: %s",
+		return sp_call_invalid(call, "the list is empty, and its shape is only %s",
 				       sp_partial_shape_text(&shape, text));
 	return sp_list__stack(call, 0, list, NULL, list->count, shape);
 }
@@ -125,15 +120,10 @@ static sp_status run_scatter(const sp_call *call)
 	if (call->in_count == 4)
 		SP_TRY(sp_call_scalar(call, 3, &wanted));
 	if (wanted < -1)
-		return sp_call_invalid(call,
-				       "TensorListScatter expects num_elements >= -1, found: "
-				       "%lld",
-				       (long long)wanted);
+		return sp_call_invalid(call, "num_elements is %lld, below -1", (long long)wanted);
 	if (wanted >= 0 && (uint64_t)wanted < count)
-		return sp_call_invalid(call,
-				       "TensorListScatter: Trying to scatter at index %zu in "
-				       "list with size %lld",
-				       count - 1, (long long)wanted);
+		return sp_call_invalid(call, "index %zu is not in a list of %lld", count - 1,
+				       (long long)wanted);
 	if (wanted >= 0)
 		count = (size_t)wanted;
 	SP_TRY(sp_list_new(call, call->out[0], &like, count, count));

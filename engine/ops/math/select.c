@@ -119,9 +119,7 @@ static sp_status run_select(const sp_call *call)
 	char a[SP_SHAPE_TEXT_SIZE], b[SP_SHAPE_TEXT_SIZE];
 
 	if (!sp_shape_equal(yes, no))
-		return sp_call_invalid(call,
-				       "'then' and 'else' must have the same shape, not %s "
-				       "and %s",
+		return sp_call_invalid(call, "'then' of shape %s and 'else' of %s differ",
 				       sp_shape_text(yes, a), sp_shape_text(no, b));
 	if (condition->rank == 0) {
 		sp_call_forward(call, 0, *sp_tensor_bool(call->in[0]) ? 1 : 2, yes);

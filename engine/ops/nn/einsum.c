@@ -274,10 +274,8 @@ static sp_status bind_operand(const sp_call *call, size_t i, binding *b)
 
 		if (!agree(l, shape->dims[d], labels[d] < HIDDEN))
 			return sp_call_invalid(
-				call,
-				"dimension %d of operand %zu, of shape %s, does not fit: %lld was "
-				"expected",
-				d, i, sp_shape_text(shape, text), (long long)l->size);
+				call, "dimension %d of operand %zu, of shape %s, is not %lld", d, i,
+				sp_shape_text(shape, text), (long long)l->size);
 		l->in[i] = true;
 		if (shape->dims[d] != 1)
 			l->stride[i] += stride;

@@ -63,9 +63,7 @@ static sp_status common_length(const sp_call *call, size_t *out)
 	*out = call->in[0]->count > 0 ? text[0].size : 0;
 	for (size_t i = 1; i < call->in[0]->count; i++)
 		if (text[i].size != *out)
-			return sp_call_invalid(call,
-					       "all strings must have the same length, but string "
-					       "%zu has %zu bytes and string 0 has %zu",
+			return sp_call_invalid(call, "string %zu has %zu bytes, string 0 has %zu",
 					       i, text[i].size, *out);
 	if (*out % s->size != 0)
 		return sp_call_invalid(call, "%zu bytes are not a multiple of %zu, the size of %s",

@@ -21,9 +21,7 @@ sp_status sp_splits__read(const sp_call *call, size_t i, int64_t length, bool ex
 				       (long long)out->at[0]);
 	for (size_t row = 0; row < out->rows; row++)
 		if (out->at[row + 1] < out->at[row])
-			return sp_call_invalid(call,
-					       "ragged splits must be sorted: %lld comes "
-					       "after %lld",
+			return sp_call_invalid(call, "ragged splits: %lld comes after %lld",
 					       (long long)out->at[row + 1],
 					       (long long)out->at[row]);
 	last = out->at[out->rows];

@@ -108,17 +108,13 @@ static sp_status read_bounds(const sp_call *call, bounds *b, size_t *rows)
 	for (size_t i = 0; i < 3; i++) {
 		b->in[i] = call->in[i];
 		if (b->in[i]->shape.rank > 1)
-			return sp_call_invalid(call,
-					       "starts, limits and deltas must be scalars or "
-					       "vectors, not of rank %d",
+			return sp_call_invalid(call, "input of rank %d, not a scalar or a vector",
 					       b->in[i]->shape.rank);
 		if (sp_tensor_is_scalar(b->in[i]))
 			continue;
 		if (found && b->in[i]->count != *rows)
-			return sp_call_invalid(call,
-					       "starts, limits, and deltas must have the same "
-					       "shape, not %zu and %zu",
-					       *rows, b->in[i]->count);
+			return sp_call_invalid(call, "inputs differ: %zu and %zu elements", *rows,
+					       b->in[i]->count);
 		*rows = b->in[i]->count;
 		found = true;
 	}

@@ -54,9 +54,7 @@ static sp_status read_partitions(const sp_call *call, plan *p)
 		const sp_tensor *in = call->in[PARTITIONS + k + (state->sized ? 1 : 0)];
 
 		if (in->shape.rank != 1)
-			return sp_call_invalid(call,
-					       "a row partition must be a vector, not of "
-					       "rank %d",
+			return sp_call_invalid(call, "a row partition of rank %d is no vector",
 					       in->shape.rank);
 		p->lengths[k] = in->count;
 		SP_TRY(sp_elements__widen(call, in, &p->partitions[k]));
@@ -94,9 +92,7 @@ static sp_status read_wanted(const sp_call *call, int rank, int64_t *dims)
 				       (long long)sp_tensor_index(wanted, 0));
 	}
 	if (wanted->shape.rank != 1 || wanted->count != (size_t)rank)
-		return sp_call_invalid(call,
-				       "the shape must be a vector of %d, not of rank %d "
-				       "with %zu",
+		return sp_call_invalid(call, "the shape is not a vector of %d: rank %d with %zu",
 				       rank, wanted->shape.rank, wanted->count);
 	for (int d = 0; d < rank; d++) {
 		dims[d] = sp_tensor_index(wanted, (size_t)d);
@@ -156,9 +152,7 @@ static sp_status check_default(const sp_call *call)
 	if (!fits) {
 		char have[SP_SHAPE_TEXT_SIZE], want[SP_SHAPE_TEXT_SIZE];
 
-		return sp_call_invalid(call,
-				       "default_value.shape=%s and values.shape=%s are "
-				       "incompatible",
+		return sp_call_invalid(call, "default_value of %s does not fit values of %s",
 				       sp_shape_text(value, have), sp_shape_text(values, want));
 	}
 	return SP_OK;
@@ -223,9 +217,7 @@ static sp_status place_splits(const sp_call *call, const plan *p, size_t k, cons
 				       (long long)at[0]);
 	for (size_t i = 1; i < length; i++)
 		if (at[i] < at[i - 1])
-			return sp_call_invalid(call,
-					       "row splits must be sorted: %lld comes after "
-					       "%lld",
+			return sp_call_invalid(call, "row splits: %lld comes after %lld",
 					       (long long)at[i], (long long)at[i - 1]);
 	SP_TRY(make_places(call, (size_t)at[length - 1], out));
 	for (size_t i = 0; i + 1 < length; i++)

@@ -182,14 +182,9 @@ static sp_status check_component(const sp_call *call, const sp_tensor *t, size_t
 	const sp_list *list = sp_tensor_is_set(t) ? sp_tensor_list(t) : NULL;
 
 	if (list == NULL || list->kind != SP_LIST_RAGGED)
-		return sp_call_invalid(call,
-				       "Input Variant element at index %zu doesn't hold a "
-				       "RaggedTensorVariant",
-				       i);
+		return sp_call_invalid(call, "element %zu is not a RaggedTensorVariant", i);
 	if (list->count != rank + 1)
-		return sp_call_invalid(call,
-				       "Encoded input RaggedTensorVariant has ragged_rank=%zu.  "
-				       "Expected ragged_rank=%zu.",
+		return sp_call_invalid(call, "the input has ragged rank %zu, not %zu",
 				       list->count - 1, rank);
 	if (list->dtype != state->values)
 		return sp_call_invalid(call, "Expected values Tensor dtype: %s, found: %s",
@@ -258,9 +253,7 @@ static sp_status values_shape(const sp_call *call, size_t rank, sp_shape *out)
 		shape.dims[0] = out->dims[0];
 		if (shape.rank != out->rank || (own != 0 && !sp_shape_equal(&shape, out)))
 			return sp_call_invalid(call,
-					       "the values of component %zu have another shape "
-					       "than those of the first",
-					       i);
+					       "the values of component %zu have another shape", i);
 		rows += own;
 	}
 	out->dims[0] = rows;

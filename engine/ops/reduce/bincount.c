@@ -45,10 +45,7 @@ static sp_status out_shape(const sp_call *call, sp_shape *out)
 		return sp_call_invalid(call, "size must not be negative, but is %lld",
 				       (long long)size);
 	if (state->by_row && (in->shape.rank == 0 || in->shape.rank > 2))
-		return sp_call_invalid(call,
-				       "the input must be a vector or a matrix, not of "
-				       "rank %d",
-				       in->shape.rank);
+		return sp_call_invalid(call, "the input is of rank %d, not 1 or 2", in->shape.rank);
 	*out = state->by_row && in->shape.rank == 2 ? sp_shape_matrix(in->shape.dims[0], size)
 						    : sp_shape_vector(size);
 	return SP_OK;

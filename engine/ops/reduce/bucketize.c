@@ -25,11 +25,9 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 	state->count = boundaries->count;
 	for (size_t i = 1; i < state->count; i++)
 		if (state->boundaries[i] < state->boundaries[i - 1])
-			return sp_error_set(err, SP_INVALID,
-					    "boundaries are not sorted: %g is "
-					    "before %g",
-					    (double)state->boundaries[i - 1],
-					    (double)state->boundaries[i]);
+			return sp_error_set(
+				err, SP_INVALID, "boundaries are not sorted: %g before %g",
+				(double)state->boundaries[i - 1], (double)state->boundaries[i]);
 	return SP_OK;
 }
 

@@ -258,9 +258,7 @@ static sp_status check_sorted(const sp_call *call, const int64_t *ids, size_t co
 			return sp_call_invalid(call, "segment ids must be >= 0, not %lld",
 					       (long long)ids[i]);
 		if (i > 0 && ids[i] < ids[i - 1])
-			return sp_call_invalid(call,
-					       "segment ids are not increasing: %lld after "
-					       "%lld",
+			return sp_call_invalid(call, "segment ids are not sorted: %lld after %lld",
 					       (long long)ids[i], (long long)ids[i - 1]);
 	}
 	if (count != 0 && ids[count - 1] == INT64_MAX)
@@ -348,9 +346,7 @@ static sp_status run_unsorted(const sp_call *call)
 		return SP_OK;
 	for (size_t i = 0; i < rows.count; i++)
 		if (rows.ids[i] >= segments)
-			return sp_call_invalid(call,
-					       "segment_ids[%zu] = %lld is out of range [0, "
-					       "%lld)",
+			return sp_call_invalid(call, "segment_ids[%zu] is %lld, not in [0, %lld)",
 					       i, (long long)rows.ids[i], (long long)segments);
 	state->combine(call->out[0]->data, data->data, &rows);
 	return SP_OK;

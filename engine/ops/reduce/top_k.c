@@ -68,8 +68,7 @@ static sp_status prepare_approximate(sp_prepare *prepare, sp_error *err)
 	SP_TRY(sp_node_attr_bool(prepare->node, "is_max_k", true, &is_max, err));
 	if (axis != -1 || !is_max)
 		return sp_error_set(err, SP_UNSUPPORTED,
-				    "ApproxTopK along another dimension than the last, or of the "
-				    "smallest");
+				    "ApproxTopK not of the last dimension, or of the smallest");
 	return SP_OK;
 }
 

@@ -42,19 +42,14 @@ static sp_status measure(const sp_call *call, joined *out, int *axis)
 	for (size_t p = 1; p < state->parts; p++) {
 		SP_TRY(read_part(call, p, &part));
 		if (part.rank != out->rank)
-			return sp_call_invalid(call,
-					       "all ranks must match: expected %zu but got "
-					       "%zu at position %zu",
+			return sp_call_invalid(call, "rank %zu expected, not %zu at position %zu",
 					       out->rank, part.rank, p);
 		out->count += part.count;
 		for (size_t d = 0; d < part.rank; d++)
 			if ((int)d != *axis && part.dims[d] != out->dims[d])
-				return sp_call_invalid(call,
-						       "shapes must match: expected %lld for "
-						       "dimension %zu but got %lld at "
-						       "position %zu",
-						       (long long)out->dims[d], d,
-						       (long long)part.dims[d], p);
+				return sp_call_invalid(
+					call, "%lld expected in dimension %zu, not %lld at %zu",
+					(long long)out->dims[d], d, (long long)part.dims[d], p);
 		if (!sp_i64_add(&out->dims[*axis], out->dims[*axis], part.dims[*axis]))
 			return sp_call_invalid(call, "dimension %d of the whole is too large",
 					       *axis);

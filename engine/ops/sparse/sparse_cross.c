@@ -60,10 +60,7 @@ static sp_status check_column(const sp_call *call, size_t i)
 	const sp_tensor *shape = call->in[2 * state->sparse + i];
 
 	if (indices->shape.rank != 2 || indices->shape.dims[1] != 2)
-		return sp_call_invalid(call,
-				       "indices must be a matrix of two columns at position "
-				       "%zu",
-				       i);
+		return sp_call_invalid(call, "the indices at %zu are not of two columns", i);
 	if (values->shape.rank != 1 || values->shape.dims[0] != indices->shape.dims[0])
 		return sp_call_invalid(call, "expected a vector of %lld values at position %zu",
 				       (long long)indices->shape.dims[0], i);
@@ -87,18 +84,15 @@ static sp_status read_batch(const sp_call *call, cross *x)
 			batch = sp_tensor_i64(in)[0];
 		} else {
 			if (in->shape.rank != 2)
-				return sp_call_invalid(call,
-						       "dense input %zu must be a matrix, "
-						       "not of rank %d",
-						       i - state->sparse, in->shape.rank);
+				return sp_call_invalid(
+					call, "dense input %zu is of rank %d, not a matrix",
+					i - state->sparse, in->shape.rank);
 			batch = in->shape.dims[0];
 		}
 		if (batch < 0 || batch == INT64_MAX)
 			return sp_call_invalid(call, "a batch of %lld rows", (long long)batch);
 		if (i > 0 && batch != x->batch)
-			return sp_call_invalid(call,
-					       "expected batch size %lld, got %lld at column "
-					       "%zu",
+			return sp_call_invalid(call, "the batch is %lld, but %lld at column %zu",
 					       (long long)x->batch, (long long)batch, i);
 		x->batch = batch;
 	}

@@ -24,10 +24,8 @@ static sp_status count_rows(const sp_call *call, fill *f)
 		int64_t row = f->in.indices[i * f->in.rank];
 
 		if (row < 0 || row >= f->rows)
-			return sp_call_invalid(call,
-					       "indices(%zu, 0) is invalid: %lld is not in "
-					       "[0, %lld)",
-					       i, (long long)row, (long long)f->rows);
+			return sp_call_invalid(call, "indices(%zu, 0) is %lld, not in [0, %lld)", i,
+					       (long long)row, (long long)f->rows);
 		f->next[row]++;
 		f->ordered = f->ordered && row >= last;
 		last = row;

@@ -105,11 +105,9 @@ static sp_status check_indices(const sp_call *call, const product *p)
 	for (size_t i = 0; i < p->count; i++)
 		for (size_t d = 0; d < 2; d++)
 			if (p->indices[2 * i + d] < 0 || p->indices[2 * i + d] >= bounds[d])
-				return sp_call_invalid(call,
-						       "index [%zu,%zu] = %lld is out of "
-						       "bounds (>= %lld)",
-						       i, d, (long long)p->indices[2 * i + d],
-						       (long long)bounds[d]);
+				return sp_call_invalid(
+					call, "index [%zu,%zu] is %lld, not below %lld", i, d,
+					(long long)p->indices[2 * i + d], (long long)bounds[d]);
 	return SP_OK;
 }
 
@@ -143,9 +141,7 @@ static sp_status run_matmul(const sp_call *call)
 	inner = b->shape.dims[p.adjoint_b ? 1 : 0];
 	p.columns = b->shape.dims[p.adjoint_b ? 0 : 1];
 	if (p.inner != inner)
-		return sp_call_invalid(call,
-				       "cannot multiply: the inner dimensions are %lld and "
-				       "%lld",
+		return sp_call_invalid(call, "the inner dimensions %lld and %lld differ",
 				       (long long)p.inner, (long long)inner);
 	SP_TRY(sp_call_output_matrix(call, 0, dtype, p.rows, p.columns));
 	p.out = sum_dtype == dtype ? call->out[0]->data

@@ -101,18 +101,14 @@ static sp_status read_axes(const sp_call *call, size_t rank, bool *is_reduced)
 	const sp_tensor *axes = call->in[3];
 
 	if (axes->shape.rank > 1)
-		return sp_call_invalid(call,
-				       "reduction_axes must be a scalar or a vector, not of "
-				       "rank %d",
+		return sp_call_invalid(call, "reduction_axes are of rank %d, not 0 or 1",
 				       axes->shape.rank);
 	memset(is_reduced, 0, rank * sizeof(*is_reduced));
 	for (size_t i = 0; i < axes->count; i++) {
 		int64_t axis = sp_tensor_i32(axes)[i];
 
 		if (axis < -(int64_t)rank || axis >= (int64_t)rank)
-			return sp_call_invalid(call,
-					       "invalid reduction dimension %lld for %zu "
-					       "dimensions",
+			return sp_call_invalid(call, "axis %lld is not one of %zu dimensions",
 					       (long long)axis, rank);
 		is_reduced[axis < 0 ? axis + (int64_t)rank : axis] = true;
 	}
@@ -154,10 +150,8 @@ static sp_status find_cells(const sp_call *call, const sp_sparse *in, const bool
 				continue;
 			if (index[d] < 0 || index[d] >= in->dims[d])
 				return sp_call_invalid(
-					call,
-					"indices[%zu] = %s is outside the "
-					"sparse shape",
-					i, sp_sparse__index_text(index, in->rank, text));
+					call, "indices[%zu] = %s is outside the shape", i,
+					sp_sparse__index_text(index, in->rank, text));
 			cells[i] = cells[i] * (size_t)in->dims[d] + (size_t)index[d];
 		}
 	}

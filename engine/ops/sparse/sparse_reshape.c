@@ -50,9 +50,7 @@ static sp_status read_target_shape(const sp_call *call, int64_t cells, wide_shap
 		int64_t dim = sp_tensor_i64(dims)[d];
 
 		if (dim == -1 && unknown != SIZE_MAX)
-			return sp_call_invalid(call,
-					       "only one output dimension may be -1, not both "
-					       "%zu and %zu",
+			return sp_call_invalid(call, "output dimensions %zu and %zu are both -1",
 					       unknown, d);
 		if (dim < -1)
 			return sp_call_invalid(call, "size %zu must be non-negative, not %lld", d,
@@ -65,16 +63,12 @@ static sp_status read_target_shape(const sp_call *call, int64_t cells, wide_shap
 	}
 	if (unknown != SIZE_MAX) {
 		if (out->cells == 0)
-			return sp_call_invalid(call, "reshape cannot infer the missing size for an "
-						     "empty tensor unless all specified sizes are "
-						     "non-zero");
+			return sp_call_invalid(call, "cannot infer the missing size from zeros");
 		out->dims[unknown] = cells / out->cells;
 		SP_TRY(multiply(call, &out->cells, out->dims[unknown]));
 	}
 	if (out->cells != cells)
-		return sp_call_invalid(call,
-				       "a sparse tensor of %lld cells cannot be reshaped to "
-				       "%lld",
+		return sp_call_invalid(call, "%lld cells cannot be reshaped to %lld",
 				       (long long)cells, (long long)out->cells);
 	return SP_OK;
 }

@@ -100,10 +100,7 @@ static sp_status check_split(const sp_call *call, const sp_sparse *in)
 	for (size_t i = 0; i < in->count; i++)
 		if (!contains(&all, in->indices + i * in->rank, in->rank))
 			return sp_call_invalid(
-				call,
-				"sparse index tuple indices[%zu, :] = %s is "
-				"out of bounds",
-				i,
+				call, "indices[%zu] = %s is out of bounds", i,
 				sp_sparse__index_text(in->indices + i * in->rank, in->rank, text));
 	return SP_OK;
 }
@@ -121,9 +118,7 @@ static sp_status run_split(const sp_call *call)
 	SP_TRY(sp_call_axis(call, *sp_tensor_i64(call->in[0]), (int)in.rank, &axis));
 	size = in.dims[axis];
 	if (parts > size)
-		return sp_call_invalid(call,
-				       "num_split should be between 1 and the splitting "
-				       "dimension size (%lld), got %lld",
+		return sp_call_invalid(call, "num_split should be up to %lld, not %lld",
 				       (long long)size, (long long)parts);
 	SP_TRY(check_split(call, &in));
 	memcpy(b.size, in.dims, in.rank * sizeof(int64_t));

@@ -21,9 +21,7 @@ static sp_status read_inputs(const sp_call *call, scatter *s)
 	char text[SP_SHAPE_TEXT_SIZE];
 
 	if (indices->shape.rank > 2)
-		return sp_call_invalid(call,
-				       "sparse_indices should be a scalar, vector, or matrix, "
-				       "got shape %s",
+		return sp_call_invalid(call, "sparse_indices of shape %s have too high a rank",
 				       sp_shape_text(&indices->shape, text));
 	s->count = indices->shape.rank > 0 ? (size_t)indices->shape.dims[0] : 1;
 	s->rank = indices->shape.rank > 1 ? (size_t)indices->shape.dims[1] : 1;
@@ -31,9 +29,7 @@ static sp_status read_inputs(const sp_call *call, scatter *s)
 		return sp_call_invalid(call, "output_shape of shape %s should be a vector of %zu",
 				       sp_shape_text(&shape->shape, text), s->rank);
 	if (values->shape.rank > 1 || (values->shape.rank == 1 && values->count != s->count))
-		return sp_call_invalid(call,
-				       "sparse_values has incorrect shape %s, should be [] or "
-				       "[%zu]",
+		return sp_call_invalid(call, "sparse_values of shape %s, not [] or [%zu]",
 				       sp_shape_text(&values->shape, text), s->count);
 	SP_TRY(sp_call_need_rank(call, 3, 0));
 	SP_TRY(sp_array__shape(call, 1, false, &s->shape));
@@ -50,10 +46,8 @@ static sp_status find_cell(const sp_call *call, const scatter *s, size_t i, size
 		if (index[d] < 0 || index[d] >= s->shape.dims[d]) {
 			char have[SP_SHAPE_TEXT_SIZE], bound[SP_SHAPE_TEXT_SIZE];
 
-			return sp_call_invalid(call,
-					       "indices[%zu] = %s is out of bounds: need 0 <= "
-					       "index < %s",
-					       i, sp_sparse__index_text(index, s->rank, have),
+			return sp_call_invalid(call, "indices[%zu] = %s is out of the bounds %s", i,
+					       sp_sparse__index_text(index, s->rank, have),
 					       sp_shape_text(&s->shape, bound));
 		}
 		cell = cell * (size_t)s->shape.dims[d] + (size_t)index[d];

@@ -218,9 +218,7 @@ static sp_status find_shape(const sp_call *call, const sp_resource *resource, sp
 		shape->dims[shape->rank++] = value->dims[i];
 	if (!sp_shape_equal(&call->in[2]->shape, value) &&
 	    !sp_shape_equal(&call->in[2]->shape, shape))
-		return sp_call_invalid(call,
-				       "a default value of shape %s fits neither a value nor "
-				       "the result",
+		return sp_call_invalid(call, "a default of %s fits neither a value nor the result",
 				       sp_shape_text(&call->in[2]->shape, text));
 	return SP_OK;
 }

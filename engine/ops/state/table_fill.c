@@ -25,8 +25,7 @@ sp_status sp_table_fill_end(const sp_call *call, sp_resource *resource, sp_hash_
 		resource->hash_table = table;
 	else if (sp_hash_table_size(resource->hash_table) != sp_hash_table_size(table))
 		return sp_call_invalid(call,
-				       "table '%s' is initialized a second time, with %zu keys "
-				       "instead of %zu",
+				       "table '%s' is initialized a second time: %zu keys, not %zu",
 				       resource->name, sp_hash_table_size(table),
 				       sp_hash_table_size(resource->hash_table));
 	return SP_OK;

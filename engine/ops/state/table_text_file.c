@@ -35,11 +35,11 @@ static sp_status prepare_text_file(sp_prepare *prepare, sp_error *err)
 	SP_TRY(sp_node_attr_int(node, "offset", 0, &s->offset, err));
 	SP_TRY(sp_node_attr_bytes(node, "delimiter", "\t", &delimiter, err));
 	if (s->key_index < WHOLE_LINE || s->value_index < WHOLE_LINE || s->vocab_size < -1)
-		return sp_error_set(err, SP_INVALID,
-				    "key_index %lld, value_index %lld and vocab_size %lld: one is "
-				    "out of range",
-				    (long long)s->key_index, (long long)s->value_index,
-				    (long long)s->vocab_size);
+		return sp_error_set(
+			err, SP_INVALID,
+			"key_index %lld, value_index %lld or vocab_size %lld is invalid",
+			(long long)s->key_index, (long long)s->value_index,
+			(long long)s->vocab_size);
 	if (delimiter.size != 1)
 		return sp_error_set(err, SP_INVALID, "the delimiter must be one character");
 	s->delimiter = delimiter.data[0];
@@ -114,8 +114,7 @@ static sp_status take_column(const reader *r, int64_t index, sp_bytes *out)
 			return SP_OK;
 		if (end == NULL)
 			return sp_call_invalid(r->call,
-					       "line %lld of %.*s has %lld columns, column %lld is "
-					       "needed",
+					       "line %lld of %.*s: %lld columns, %lld are needed",
 					       (long long)r->number, (int)r->path.size,
 					       r->path.data, (long long)i + 1, (long long)index);
 		rest = (sp_bytes){end + 1, rest.size - out->size - 1};

@@ -218,10 +218,9 @@ static sp_status run_shape(const sp_call *call)
 	SP_TRY(sp_call_output_vector(call, 0, state->dtype, shape->rank));
 	for (int i = 0; i < shape->rank; i++) {
 		if (state->dtype == SP_INT32 && shape->dims[i] > INT32_MAX)
-			return sp_call_invalid(call,
-					       "dimension %d of variable '%s' is %lld and "
-					       "does not fit into int32",
-					       i, resource->name, (long long)shape->dims[i]);
+			return sp_call_invalid(
+				call, "dimension %d of '%s', %lld, does not fit into int32", i,
+				resource->name, (long long)shape->dims[i]);
 		sp_array__put_index(call->out[0], (size_t)i, shape->dims[i]);
 	}
 	return SP_OK;

@@ -92,8 +92,7 @@ static sp_status check_dims(const sp_call *call)
 		for (int k = 0; k < state->batch[i].count; k++)
 			if (sp_dim_list__has(&state->contracting[i], state->batch[i].dims[k]))
 				return sp_call_invalid(call,
-						       "dimension %lld of operand %d is of the "
-						       "batch, and contracts",
+						       "dimension %lld of operand %d is used twice",
 						       (long long)state->batch[i].dims[k], i);
 	return SP_OK;
 }
@@ -110,8 +109,7 @@ static sp_status check_pairs(const sp_call *call, const sp_dim_list list[2])
 		if (a->dims[list[0].dims[i]] != b->dims[list[1].dims[i]])
 			return sp_call_invalid(
 				call,
-				"dimension %lld of lhs is %lld, dimension %lld of "
-				"rhs is %lld",
+				"dimension %lld of lhs is %lld, dimension %lld of rhs is %lld",
 				(long long)list[0].dims[i], (long long)a->dims[list[0].dims[i]],
 				(long long)list[1].dims[i], (long long)b->dims[list[1].dims[i]]);
 	return SP_OK;
