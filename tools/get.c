@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "storage/image/image.h"
 #include "storage/rows/rows.h"
 #include "tools/catalogue.h"

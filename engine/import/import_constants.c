@@ -20,7 +20,7 @@ static sp_status write_tensor(sp_importer *im, const sp_repeated_values *from,
 	if (!sp_shape_count(&from->shape, &count) ||
 	    !sp_size_mul(&bytes, count, sp_dtype_size(dtype)) || bytes > im->repeated_left)
 		return sp_error_set(im->err, SP_INVALID,
-				    "node '%s': constants repeat into more than %zu bytes",
+				    "node '%s': constants repeat values into more than %zu bytes",
 				    node_name, SP_IMPORT_MAX_REPEATED);
 	im->repeated_left -= bytes;
 	SP_TRY(sp_tensor_create(tensor, im->arena, dtype, &from->shape, im->err));

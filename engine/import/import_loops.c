@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "base/size.h"
 #include "engine/import/import_internal.h"
 
 /*

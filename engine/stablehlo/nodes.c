@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "engine/stablehlo/translate_internal.h"
 
 /* Makes nodes of TensorFlow's operators, and common small subgraphs. */

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "engine/kernels/protobuf_writer.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/state/resource_handle.h"
 
 /*

@@ -13,7 +13,6 @@
 #include "engine/ops/embedding/embedding_columns.h"
 
 #include "engine/ops/embedding/embedding.h"
-#include "engine/ops/ops.h"
 
 typedef struct columns_state {
 	const sp_column_spec *specs;

@@ -209,7 +209,7 @@ static sp_status add_values(collector *co, const sparse *in, bool *ordered)
 			continue;
 		if (row < 0 || (uint64_t)row >= co->row_count)
 			return sp_call_invalid(co->call,
-					       "'%s': indices(%zu, 0) is %lld, not in [0, %zu)",
+					       "'%s': indices(%zu, 0): %lld is not in [0, %zu)",
 					       co->spec->name, i, (long long)row, co->row_count);
 		if (co->weights != NULL)
 			co->weights[before] = weight;

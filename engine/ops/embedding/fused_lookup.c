@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/array/elements.h"
 #include "engine/ops/nn/pooling.h"
 #include "engine/tensor/resource.h"
 

@@ -313,9 +313,9 @@ static sp_status spread_fallback(const sp_call *call, lookup *l)
 	float *to;
 
 	if (rows->count % dim != 0 || rows->count / dim < distinct)
-		return sp_call_invalid(call,
-				       "%zu defaults are no rows of %zu for %zu keys of lookup %zu",
-				       rows->count, dim, distinct, l->i);
+		return sp_call_invalid(
+			call, "%zu defaults are no rows of %zu for %zu distinct keys of lookup %zu",
+			rows->count, dim, distinct, l->i);
 	SP_CALL_BYTES(to, call, l->count, dim * sizeof(*to));
 	for (size_t k = 0; k < l->count; k++)
 		memcpy(to + k * dim, sp_tensor_f32(rows) + (size_t)numbers[k] * dim,

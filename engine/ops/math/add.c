@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/math/add.h"
 
 /*

@@ -1,6 +1,5 @@
 #include "engine/ops/math/add.h"
 #include "engine/ops/math/list_sum.h"
-#include "engine/ops/ops.h"
 
 /*
  * AddN and AccumulateNV2: the sum of N tensors of one shape, or of N lists

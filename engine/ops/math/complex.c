@@ -4,9 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/ops/ops.h"
 #include "engine/ops/math/binary.h"
-#include "engine/ops/array/element_types.h"
 
 /*
  * Conj, Real, Imag, ComplexAbs, Angle and Complex.

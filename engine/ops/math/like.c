@@ -2,7 +2,6 @@
 
 #include "engine/ops/array/elements.h"
 #include "engine/ops/math/list_sum.h"
-#include "engine/ops/ops.h"
 
 /*
  * ZerosLike and OnesLike: a tensor of the input's shape and type, filled with 0 or 1.  The zero of

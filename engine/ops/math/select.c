@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "engine/ops/ops.h"
 #include "engine/ops/math/broadcast.h"
 #include "engine/ops/math/select.h"
 

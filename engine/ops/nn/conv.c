@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "base/size.h"
 #include "engine/ops/array/array.h"
 #include "engine/ops/nn/gemm.h"
 #include "engine/ops/nn/window.h"

@@ -1,4 +1,3 @@
-#include "engine/ops/array/array.h"
 #include "engine/ops/array/element_types.h"
 #include "engine/ops/nn/window.h"
 

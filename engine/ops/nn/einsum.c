@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/array/strided_copy.h"
 #include "engine/ops/array/element_types.h"
 #include "engine/ops/nn/gemm.h"

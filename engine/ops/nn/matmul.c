@@ -1,4 +1,3 @@
-#include "engine/ops/ops.h"
 #include "engine/ops/math/broadcast.h"
 #include "engine/ops/math/cast.h"
 #include "engine/ops/math/complex.h"

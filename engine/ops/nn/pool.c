@@ -1,7 +1,6 @@
 #include <math.h>
 
 #include "engine/ops/ops.h"
-#include "engine/ops/array/array.h"
 #include "engine/ops/array/element_types.h"
 #include "engine/ops/nn/window.h"
 

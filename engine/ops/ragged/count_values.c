@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "engine/ops/array/array.h"
 #include "engine/ops/ragged/ragged.h"
 #include "engine/ops/sparse/sparse.h"
 

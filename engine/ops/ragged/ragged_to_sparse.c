@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/size.h"
 #include "engine/ops/ragged/ragged.h"
 
 /*

@@ -1,7 +1,6 @@
 #include <math.h>
 
 #include "engine/ops/ops.h"
-#include "engine/ops/array/array.h"
 
 /*
  * InTopKV2, InTopK: whether predictions[i, targets[i]] is among the k largest of row i, that is,

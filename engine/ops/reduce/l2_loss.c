@@ -1,5 +1,4 @@
 #include "engine/kernels/float_rows.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/reduce/reduce.h"
 
 /*

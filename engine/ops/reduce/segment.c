@@ -4,7 +4,6 @@
 #include <float.h>
 
 #include "engine/ops/array/elements.h"
-#include "engine/ops/array/element_types.h"
 
 /*
  * Segment reductions: rows of `data` with the same id are combined into one row.

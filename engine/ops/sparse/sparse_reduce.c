@@ -3,7 +3,6 @@
 #include <complex.h>
 #include <string.h>
 
-#include "engine/ops/array/elements.h"
 #include "engine/ops/sparse/sparse.h"
 
 /*

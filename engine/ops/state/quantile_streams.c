@@ -1,6 +1,3 @@
-#include <math.h>
-
-#include "engine/ops/ops.h"
 #include "engine/ops/state/resource_handle.h"
 
 /*

@@ -5,7 +5,6 @@
 
 #include "base/size.h"
 #include "engine/graph/environment.h"
-#include "engine/tensor/resource.h"
 
 static sp_status prepare_restore(sp_prepare *prepare, sp_error *err)
 {

@@ -1,9 +1,6 @@
 #include "engine/ops/state/table_fill.h"
 
-#include <string.h>
-
 #include "base/size.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/state/table_keys.h"
 
 /* Operators that fill tables from tensors: initializers and checkpoint contents. */

@@ -1,8 +1,6 @@
 #include "engine/graph/environment.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/string/number.h"
 #include "engine/ops/state/table_fill.h"
-#include "engine/ops/string/text.h"
 
 #include <string.h>
 
@@ -114,7 +112,7 @@ static sp_status take_column(const reader *r, int64_t index, sp_bytes *out)
 			return SP_OK;
 		if (end == NULL)
 			return sp_call_invalid(r->call,
-					       "line %lld of %.*s: %lld columns, %lld are needed",
+					       "line %lld of %.*s has %lld columns, not %lld",
 					       (long long)r->number, (int)r->path.size,
 					       r->path.data, (long long)i + 1, (long long)index);
 		rest = (sp_bytes){end + 1, rest.size - out->size - 1};

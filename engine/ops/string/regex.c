@@ -4,7 +4,6 @@
 
 #include "base/size.h"
 #include "base/utf8.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/string/text.h"
 
 /* StaticRegexFullMatch, StaticRegexReplace: the pattern is compiled once per graph. */

@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "engine/ops/ops.h"
 #include "engine/ops/string/text.h"
 #include "engine/ops/string/unicode.h"
 #include "engine/ops/string/unicode_case.h"

@@ -1,5 +1,4 @@
 #include "base/hash.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/string/text.h"
 
 typedef struct state {

@@ -1,4 +1,3 @@
-#include "engine/ops/ops.h"
 #include "engine/ops/string/number.h"
 #include "engine/ops/string/text.h"
 

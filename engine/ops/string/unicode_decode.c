@@ -1,5 +1,4 @@
 #include "engine/ops/array/array.h"
-#include "engine/ops/string/text.h"
 #include "engine/ops/string/unicode.h"
 
 /*

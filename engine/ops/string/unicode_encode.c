@@ -1,4 +1,3 @@
-#include "engine/ops/array/array.h"
 #include "engine/ops/string/text.h"
 #include "engine/ops/string/unicode.h"
 

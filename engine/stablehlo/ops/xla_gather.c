@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "engine/ops/array/array.h"
 #include "engine/stablehlo/ops/index_windows.h"
 
 /*

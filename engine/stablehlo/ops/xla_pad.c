@@ -1,4 +1,3 @@
-#include "engine/ops/array/array.h"
 #include "engine/ops/array/elements.h"
 #include "engine/ops/array/strided_copy.h"
 

@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "base/size.h"
 #include "engine/ops/array/array.h"
 #include "engine/ops/array/strided_copy.h"
 #include "engine/ops/array/elements.h"
