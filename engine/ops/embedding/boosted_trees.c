@@ -23,7 +23,8 @@
  */
 static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
 {
-	return sp_resource_handle__prepare(prepare, SP_RESOURCE_TREES, err);
+	return sp_resource_handle__prepare(prepare, SP_RESOURCE_TREES, SP_INVALID_DTYPE,
+					   SP_INVALID_DTYPE, NULL, err);
 }
 
 static sp_status find(const sp_call *call, sp_resource **out)
@@ -321,8 +322,8 @@ SP_DEFINE_TYPED_OP(BoostedTreesCreateEnsemble, "", SP_OP_STATEFUL | SP_OP_LOAD_O
 		   "resource int64 string ->", run_create);
 SP_DEFINE_TYPED_OP(BoostedTreesDeserializeEnsemble, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
 		   "resource int64 string ->", run_deserialize);
-SP_DEFINE_OP(IsBoostedTreesEnsembleInitialized, "is_initialized", SP_OP_READS_VARIABLE,
-	     sp_resource_handle__prepare_is_initialized, run_is_initialized);
+SP_DEFINE_TYPED_OP(IsBoostedTreesEnsembleInitialized, "is_initialized", SP_OP_READS_VARIABLE,
+		   "resource -> bool", run_is_initialized);
 SP_DEFINE_OP(BoostedTreesPredict, "logits", SP_OP_READS_VARIABLE, prepare_predict, run_predict);
 SP_DEFINE_OP(BoostedTreesExampleDebugOutputs, "examples_debug_outputs_serialized",
 	     SP_OP_READS_VARIABLE, prepare_debug, run_debug);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "engine/ops/ops.h"
+#include "engine/ops/state/resource_handle.h"
 #include "storage/table/table.h"
 
 /*
@@ -42,31 +43,15 @@ static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
 	const sp_node *node = prepare->node;
 	const sp_attr *attr = sp_node_attr(node, "shape");
 	const sp_partial_shape *shape = NULL;
-	uint64_t *index = sp_prepare_state(prepare, sizeof(*index));
-	sp_bytes container, shared_name;
-	const char *name = node->name;
 	sp_dtype dtype, key_dtype;
 
-	SP_NEED_MEMORY(index, err, "a handle");
-	SP_TRY(sp_prepare_types(prepare, "-> resource", err));
 	SP_TRY(sp_node_attr_type(node, "dtype", SP_INVALID_DTYPE, &dtype, err));
 	SP_TRY(sp_node_attr_type(node, "Tkeys", SP_INVALID_DTYPE, &key_dtype, err));
 	if (attr != NULL && attr->kind == SP_ATTR_SHAPE)
 		shape = attr->shape;
 	SP_TRY(check_kind(prepare, dtype, key_dtype, shape, err));
-	SP_TRY(sp_node_attr_bytes(node, "container", "", &container, err));
-	SP_TRY(sp_node_attr_bytes(node, "shared_name", "", &shared_name, err));
-	if (shared_name.size != 0)
-		name = sp_arena_text(prepare->arena, shared_name);
-	SP_NEED_MEMORY(name, err, "a handle");
-	return sp_resources_declare(prepare->resources, SP_RESOURCE_EMBEDDING, container, name,
-				    dtype, key_dtype, shape, index, err);
-}
-
-static sp_status run_handle(const sp_call *call)
-{
-	*call->out[0] = (sp_tensor){.dtype = SP_RESOURCE, .count = 1, .data = (void *)call->state};
-	return SP_OK;
+	return sp_resource_handle__prepare(prepare, SP_RESOURCE_EMBEDDING, dtype, key_dtype, shape,
+					   err);
 }
 
 static sp_status find_embedding(const sp_call *call, size_t input, sp_resource **out)
@@ -117,9 +102,7 @@ static sp_status run_is_initialized(const sp_call *call)
 	sp_resource *resource;
 
 	SP_TRY(find_embedding(call, 0, &resource));
-	SP_TRY(sp_call_output_scalar(call, 0, SP_BOOL));
-	*sp_tensor_bool(call->out[0]) = resource->table != NULL;
-	return SP_OK;
+	return sp_resource_handle__answer(call, resource->table != NULL);
 }
 
 static sp_status prepare_shape(sp_prepare *prepare, sp_error *err)
@@ -364,7 +347,7 @@ static sp_status run_column(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(KvVarHandleOp, NULL, 0, prepare_handle, run_handle);
+SP_DEFINE_OP(KvVarHandleOp, NULL, 0, prepare_handle, sp_resource_handle__run);
 SP_DEFINE_TYPED_OP(KvVarIsInitializedOp, NULL, SP_OP_READS_VARIABLE, "resource -> bool",
 		   run_is_initialized);
 SP_DEFINE_OP(KvVariableShape, NULL, SP_OP_READS_VARIABLE, prepare_shape, run_shape);

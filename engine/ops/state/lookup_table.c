@@ -16,6 +16,7 @@ typedef struct table_kind {
 	bool is_mutable;
 	bool has_shape; /* the attribute value_shape */
 	bool is_anonymous;
+	bool is_dense; /* inputs: keys that stand for no key and for a deleted one */
 } table_kind;
 
 static sp_status value_shape(const sp_prepare *prepare, sp_partial_shape *out, sp_error *err)
@@ -65,49 +66,6 @@ static sp_status declare(sp_prepare *prepare, table_kind kind, uint64_t *index, 
 	return SP_OK;
 }
 
-static sp_status prepare_handle(sp_prepare *prepare, table_kind kind, size_t inputs, sp_error *err)
-{
-	uint64_t *index = sp_prepare_state(prepare, sizeof(*index));
-
-	SP_NEED_MEMORY(index, err, "a handle");
-	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
-	SP_TRY(declare(prepare, kind, index, err));
-	return sp_prepare_outputs(prepare, 1, SP_RESOURCE, err);
-}
-
-static sp_status prepare_static(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_handle(prepare, (table_kind){.is_mutable = false}, 0, err);
-}
-
-static sp_status prepare_mutable(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_handle(prepare, (table_kind){.is_mutable = true}, 0, err);
-}
-
-static sp_status prepare_of_tensors(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_handle(prepare, (table_kind){.is_mutable = true, .has_shape = true}, 0, err);
-}
-
-static sp_status prepare_anonymous(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_handle(prepare, (table_kind){.is_anonymous = true}, 0, err);
-}
-
-static sp_status prepare_anonymous_mutable(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_handle(prepare, (table_kind){.is_anonymous = true, .is_mutable = true}, 0,
-			      err);
-}
-
-static sp_status prepare_anonymous_of_tensors(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_handle(
-		prepare, (table_kind){.is_anonymous = true, .is_mutable = true, .has_shape = true},
-		0, err);
-}
-
 /* Copies constant input `i` into the arena of the declarations. */
 static sp_status reserved_key(const sp_prepare *prepare, size_t i, const sp_tensor **out,
 			      sp_error *err)
@@ -126,13 +84,8 @@ static sp_status reserved_key(const sp_prepare *prepare, size_t i, const sp_tens
 	return sp_table_keys_copy(key, prepare->resources->arena, out, err);
 }
 
-static sp_status prepare_dense_of(sp_prepare *prepare, bool is_anonymous, sp_error *err)
+static sp_status read_reserved_keys(sp_prepare *prepare, sp_resource *resource, sp_error *err)
 {
-	table_kind kind = {.is_mutable = true, .has_shape = true, .is_anonymous = is_anonymous};
-	sp_resource *resource;
-
-	SP_TRY(prepare_handle(prepare, kind, 2, err));
-	resource = &prepare->resources->items[*(const uint64_t *)prepare->state];
 	for (size_t i = 0; i < 2; i++)
 		SP_TRY(sp_prepare_input_dtype(prepare, i, resource->key_dtype, err));
 	SP_TRY(reserved_key(prepare, 0, &resource->empty_key, err));
@@ -147,14 +100,17 @@ static sp_status prepare_dense_of(sp_prepare *prepare, bool is_anonymous, sp_err
 	return SP_OK;
 }
 
-static sp_status prepare_dense(sp_prepare *prepare, sp_error *err)
+static sp_status prepare_handle(sp_prepare *prepare, table_kind kind, sp_error *err)
 {
-	return prepare_dense_of(prepare, false, err);
-}
+	uint64_t *index = sp_prepare_state(prepare, sizeof(*index));
 
-static sp_status prepare_anonymous_dense(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_dense_of(prepare, true, err);
+	SP_NEED_MEMORY(index, err, "a handle");
+	SP_TRY(sp_prepare_types(prepare, kind.is_dense ? "any any -> resource" : "-> resource",
+				err));
+	SP_TRY(declare(prepare, kind, index, err));
+	if (!kind.is_dense)
+		return SP_OK;
+	return read_reserved_keys(prepare, &prepare->resources->items[*index], err);
 }
 
 static sp_status find_table(const sp_call *call, sp_resource **out)
@@ -328,21 +284,26 @@ static sp_status run_export(const sp_call *call)
 	return SP_OK;
 }
 
-#define HANDLE_OP(op, prepare_fn) \
-	SP_DEFINE_OP(op, "table_handle", 0, prepare_fn, sp_resource_handle__run)
+#define HANDLE_OP(op, ...)                                                      \
+	static sp_status prepare_##op(sp_prepare *prepare, sp_error *err)       \
+	{                                                                       \
+		return prepare_handle(prepare, (table_kind){__VA_ARGS__}, err); \
+	}                                                                       \
+	SP_DEFINE_OP(op, "table_handle", 0, prepare_##op, sp_resource_handle__run)
+#define OF_TENSORS .is_mutable = true, .has_shape = true
 
-HANDLE_OP(AnonymousHashTable, prepare_anonymous);
-HANDLE_OP(AnonymousMutableDenseHashTable, prepare_anonymous_dense);
-HANDLE_OP(AnonymousMutableHashTable, prepare_anonymous_mutable);
-HANDLE_OP(AnonymousMutableHashTableOfTensors, prepare_anonymous_of_tensors);
-HANDLE_OP(HashTable, prepare_static);
-HANDLE_OP(HashTableV2, prepare_static);
-HANDLE_OP(MutableHashTable, prepare_mutable);
-HANDLE_OP(MutableHashTableV2, prepare_mutable);
-HANDLE_OP(MutableHashTableOfTensors, prepare_of_tensors);
-HANDLE_OP(MutableHashTableOfTensorsV2, prepare_of_tensors);
-HANDLE_OP(MutableDenseHashTable, prepare_dense);
-HANDLE_OP(MutableDenseHashTableV2, prepare_dense);
+HANDLE_OP(AnonymousHashTable, .is_anonymous = true);
+HANDLE_OP(AnonymousMutableDenseHashTable, OF_TENSORS, .is_dense = true, .is_anonymous = true);
+HANDLE_OP(AnonymousMutableHashTable, .is_mutable = true, .is_anonymous = true);
+HANDLE_OP(AnonymousMutableHashTableOfTensors, OF_TENSORS, .is_anonymous = true);
+HANDLE_OP(HashTable, .is_mutable = false);
+HANDLE_OP(HashTableV2, .is_mutable = false);
+HANDLE_OP(MutableHashTable, .is_mutable = true);
+HANDLE_OP(MutableHashTableV2, .is_mutable = true);
+HANDLE_OP(MutableHashTableOfTensors, OF_TENSORS);
+HANDLE_OP(MutableHashTableOfTensorsV2, OF_TENSORS);
+HANDLE_OP(MutableDenseHashTable, OF_TENSORS, .is_dense = true);
+HANDLE_OP(MutableDenseHashTableV2, OF_TENSORS, .is_dense = true);
 
 SP_DEFINE_OP(LookupTableFind, "values", SP_OP_READS_VARIABLE, prepare_find, run_find);
 SP_DEFINE_OP(LookupTableFindV2, "values", SP_OP_READS_VARIABLE, prepare_find, run_find);

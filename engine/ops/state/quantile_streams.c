@@ -14,7 +14,8 @@ enum { MAX_STREAMS = 1 << 20 };
 
 static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
 {
-	return sp_resource_handle__prepare(prepare, SP_RESOURCE_QUANTILES, err);
+	return sp_resource_handle__prepare(prepare, SP_RESOURCE_QUANTILES, SP_INVALID_DTYPE,
+					   SP_INVALID_DTYPE, NULL, err);
 }
 
 static sp_status find(const sp_call *call, sp_resource **out)
@@ -177,8 +178,8 @@ SP_DEFINE_TYPED_OP(BoostedTreesCreateQuantileStreamResource, "", SP_OP_STATEFUL 
 		   "resource float int64 ->", run_create);
 SP_DEFINE_TYPED_OP(BoostedTreesQuantileStreamResourceDeserialize, "",
 		   SP_OP_STATEFUL | SP_OP_LOAD_ONLY, "resource float* ->", run_deserialize);
-SP_DEFINE_OP(IsBoostedTreesQuantileStreamResourceInitialized, "is_initialized",
-	     SP_OP_READS_VARIABLE, sp_resource_handle__prepare_is_initialized, run_is_initialized);
+SP_DEFINE_TYPED_OP(IsBoostedTreesQuantileStreamResourceInitialized, "is_initialized",
+		   SP_OP_READS_VARIABLE, "resource -> bool", run_is_initialized);
 SP_DEFINE_OP(BoostedTreesQuantileStreamResourceGetBucketBoundaries,
 	     "bucket_boundaries:num_features", SP_OP_READS_VARIABLE, prepare_get, run_get);
 SP_DEFINE_OP(BoostedTreesBucketize, "buckets:num_features", 0, prepare_bucketize, run_bucketize);

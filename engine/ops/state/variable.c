@@ -11,20 +11,13 @@ static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
 {
 	const sp_node *node = prepare->node;
 	const sp_attr *shape = sp_node_attr(node, "shape");
-	uint64_t *index = sp_prepare_state(prepare, sizeof(*index));
-	sp_bytes container;
-	const char *name;
 	sp_dtype dtype;
 
-	SP_NEED_MEMORY(index, err, "a handle");
-	SP_TRY(sp_prepare_types(prepare, "-> resource", err));
 	SP_TRY(sp_node_attr_type(node, "dtype", SP_INVALID_DTYPE, &dtype, err));
-	SP_TRY(sp_resource_handle__name(prepare, &container, &name, err));
 	if (shape != NULL && shape->kind != SP_ATTR_SHAPE)
 		return sp_error_set(err, SP_INVALID, "attribute 'shape' is not a shape");
-	return sp_resources_declare(prepare->resources, SP_RESOURCE_VARIABLE, container, name,
-				    dtype, SP_INVALID_DTYPE, shape != NULL ? shape->shape : NULL,
-				    index, err);
+	return sp_resource_handle__prepare(prepare, SP_RESOURCE_VARIABLE, dtype, SP_INVALID_DTYPE,
+					   shape != NULL ? shape->shape : NULL, err);
 }
 
 /* The variable behind input 0. */
@@ -233,8 +226,8 @@ SP_DEFINE_OP(AssignAddVariableOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepar
 	     run_assign_add);
 SP_DEFINE_OP(AssignSubVariableOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_assign,
 	     run_assign_sub);
-SP_DEFINE_OP(VarIsInitializedOp, NULL, SP_OP_READS_VARIABLE,
-	     sp_resource_handle__prepare_is_initialized, run_is_initialized);
-SP_DEFINE_OP(IsVariableInitialized, NULL, SP_OP_READS_VARIABLE,
-	     sp_resource_handle__prepare_is_initialized, run_is_initialized);
+SP_DEFINE_TYPED_OP(VarIsInitializedOp, NULL, SP_OP_READS_VARIABLE, "resource -> bool",
+		   run_is_initialized);
+SP_DEFINE_TYPED_OP(IsVariableInitialized, NULL, SP_OP_READS_VARIABLE, "resource -> bool",
+		   run_is_initialized);
 SP_DEFINE_OP(VariableShape, NULL, SP_OP_READS_VARIABLE, prepare_shape, run_shape);
