@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/host/grpc/grpc_infer.h"
 #include "api/host/grpc/grpc_protocol.h"
 #include "api/host/grpc/grpc_reflection.h"
 #include "api/host/http/content_coding.h"
@@ -63,6 +64,18 @@ static void write_back(const sp_message_inputs *inputs)
 	sp_buffer_fini(&out);
 }
 
+static void write_error(sp_bytes id, const char *text)
+{
+	sp_grpc_frame frame;
+	sp_buffer out;
+
+	sp_grpc__stream_error(&out, id, text);
+	if (sp_grpc_frame_read(&frame, (sp_bytes){out.data, out.size}) != SP_GRPC_READ_DONE ||
+	    frame.size != out.size)
+		abort();
+	sp_buffer_fini(&out);
+}
+
 static void decode(sp_bytes message, sp_message_memory *memory)
 {
 	const sp_inference_task *tasks;
@@ -71,12 +84,13 @@ static void decode(sp_bytes message, sp_message_memory *memory)
 	sp_message_inputs inputs;
 	sp_infer_head head;
 	sp_model_spec spec;
-	sp_error err;
+	sp_error err = {.text = ""};
 	sp_buffer out;
 	size_t count;
 
 	(void)!sp_model_spec_find(&spec, message, &err);
 	(void)!sp_infer_message_head(&head, message, &err);
+	write_error(sp_infer_message_id(message), err.text);
 	for (size_t i = 0; i < 2; i++) {
 		if (sp_predict_message_decode(&inputs, &signatures[i], message, memory, &err) ==
 		    SP_OK)

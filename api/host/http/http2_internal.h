@@ -42,11 +42,29 @@ struct sp_http_stream {
 	sp_http_request *request; /* NULL once it was left */
 	int64_t deadline_ns;      /* INT64_MAX: none, a thread works on it */
 
-	const sp_http_stream_handler *handler; /* NULL: never STREAMING */
-	void *handler_state;
-	bool begun;      /* the headers of the answer are submitted */
-	int64_t tick_ns; /* when tick() is called next */
+	struct sp_http2_streaming *streaming; /* NULL: never STREAMING */
 };
+
+/* A request that is a part of a stream's body. */
+typedef struct sp_http2_part {
+	sp_http_stream *st;
+	sp_http_request *request;
+	bool answered;
+	int64_t deadline_ns;
+} sp_http2_part;
+
+typedef struct sp_http2_streaming {
+	const sp_http_stream_handler *handler;
+	void *state;      /* of the handler */
+	bool begun;       /* the headers of the answer are submitted */
+	bool told_end;    /* ... of the client's side, to the handler */
+	bool stopping;    /* it ends with the last answer of `parts` */
+	int64_t tick_ns;  /* when tick() is called next */
+	int64_t quiet_ns; /* when it fails, unless the client sends something */
+	int64_t taken_ns; /* when it is reset, unless the client takes all of `out` */
+	sp_http2_part parts[SP_HTTP_STREAM_REQUESTS]; /* a ring, in the order of the answers */
+	size_t first, count;
+} sp_http2_streaming;
 
 struct sp_http2_session {
 	sp_http_connection *c;
@@ -56,6 +74,8 @@ struct sp_http2_session {
 	TAILQ_HEAD(, sp_http_stream) streams;
 	size_t stream_count;
 	size_t count_of[SP_HTTP2_STATES]; /* streams by state */
+	size_t part_count;                /* of all streams */
+	bool to_feed;                     /* a stream may have room for further parts */
 	bool notified;                    /* the client knows that the server ends soon */
 	bool ended;               /* the last frame, which ends the session, is on its way */
 	bool failed;              /* the connection must be closed */
@@ -70,11 +90,17 @@ struct sp_http2_session {
 	int64_t idle_frames, refilled_ns; /* how many more frames may carry nothing */
 };
 
+/* How much of a request's body a stream takes before the client has to wait. */
+enum { SP_HTTP2_STREAM_WINDOW = 1 << 20 };
+
 /* Memory of a stream, beside the bodies of its request and answer. */
 enum { SP_HTTP2_STREAM_BYTES = 16 << 10 };
 
 /* A time at which something must be done, if that is earlier than all others. */
 void sp_http2__set_deadline(sp_http2_session *s, int64_t deadline_ns);
+
+/* The client may send so many bytes more on the stream. */
+void sp_http2__consume(sp_http2_session *s, int32_t id, size_t size);
 
 /* ----------------------------------------------------------- http2_stream.c */
 
@@ -87,10 +113,19 @@ void sp_http2__stream_set_deadline(sp_http_stream *st, int64_t deadline_ns);
 void sp_http2__stream_late(sp_http_stream *st); /* the deadline has passed */
 void sp_http2__stream_reset(sp_http_stream *st, uint32_t code);
 
-/* A header of the head; then all are there, and refused or not; then data; then the end. */
+/*
+ * The answer to a request that no thread has begun in time, which takes the place of the request;
+ * NULL if a thread works on it or memory is out.
+ */
+sp_http_request *sp_http2__late(sp_http2_session *s, sp_http_request *request);
+
+/*
+ * A header of the head; then all are there, and refused or not; then data, of which the client may
+ * send as much more as is returned; then the end.
+ */
 void sp_http2__stream_add_header(sp_http_stream *st, sp_bytes name, sp_bytes value);
 void sp_http2__stream_end_head(sp_http_stream *st, bool is_end);
-void sp_http2__stream_add_data(sp_http_stream *st, sp_bytes data);
+size_t sp_http2__stream_add_data(sp_http_stream *st, sp_bytes data);
 void sp_http2__stream_end(sp_http_stream *st);
 
 /* Sends the headers of the answer; what is in its request's `out` follows. */
@@ -112,7 +147,20 @@ int sp_http2__send_body(nghttp2_session *h2, nghttp2_frame *frame, const uint8_t
 /* Makes it STREAMING if the head is that of such a stream. */
 void sp_http2__streaming_begin(sp_http_stream *st);
 
-/* Ends it as sp_http_refusal makes it, if the client has taken all before, and can be told so. */
+void sp_http2__streaming_close(sp_http_stream *st);
+
+/* Returns how many bytes it takes; the rest is passed by feed(), and the end of the body, too. */
+size_t sp_http2__streaming_data(sp_http_stream *st, sp_bytes data);
+void sp_http2__streaming_feed(sp_http_stream *st);
+
+/* Moves answers to `out` as far as there is room. */
+void sp_http2__streaming_collect(sp_http_stream *st);
+
+/* Requests that have begun are answered first. */
+void sp_http2__streaming_stop(sp_http_stream *st);
+void sp_http2__streaming_tick(sp_http_stream *st, int64_t now);
+
+/* Ends it as sp_http_refusal makes it, if the client can be told so, or resets it. */
 void sp_http2__streaming_fail(sp_http_stream *st, int status, const char *text);
 
 static inline const sp_http_options *sp_http2__options(const sp_http2_session *s)

@@ -13,7 +13,7 @@
  * client's use of memory and time.
  */
 
-enum { DEFAULT_STREAMS = 100, STREAM_WINDOW = 1 << 20, CONNECTION_WINDOW = 8 << 20 };
+enum { DEFAULT_STREAMS = 100, CONNECTION_WINDOW = 8 << 20 };
 
 /* Memory of a connection, beside its streams. */
 enum { SESSION_BYTES = 1 << 20 };
@@ -29,9 +29,6 @@ enum { IDLE_FRAMES = 2000, IDLE_FRAMES_PER_ANSWER = 4 };
 
 /* A head of more than this times the limit ends the connection, not only the request. */
 enum { HEAD_EXCESS = 4 };
-
-/* How often the tick() of a stream is called. */
-enum { TICK_MS = 1000 };
 
 /*
  * How long a client may go on with a request that has its answer, before the stream is reset: curl
@@ -73,11 +70,20 @@ static void set_deadline(session *s)
 		{
 			deadline_ns = earlier(deadline_ns, st->deadline_ns);
 			if (st->state == SP_HTTP2_STREAMING)
-				deadline_ns = earlier(deadline_ns, st->tick_ns);
+				deadline_ns = earlier(deadline_ns, st->streaming->tick_ns);
 		}
 	}
 	if (deadline_ns != INT64_MAX)
 		sp_http__connection_set_deadline(s->c, deadline_ns);
+}
+
+void sp_http2__consume(session *s, int32_t id, size_t size)
+{
+	int status = id == 0 ? nghttp2_session_consume_connection(s->h2, size)
+			     : nghttp2_session_consume_stream(s->h2, id, size);
+
+	if (status != 0)
+		s->failed = true;
 }
 
 /* Ends the session with an error code, or NGHTTP2_NO_ERROR; streams end with it. */
@@ -202,11 +208,14 @@ static int on_data(nghttp2_session *h2, uint8_t flags, int32_t id, const uint8_t
 		   void *context)
 {
 	stream *st = nghttp2_session_get_stream_user_data(h2, id);
+	size_t taken = size;
 
 	(void)flags;
-	(void)context;
 	if (st != NULL)
-		sp_http2__stream_add_data(st, (sp_bytes){(const char *)data, size});
+		taken = sp_http2__stream_add_data(st, (sp_bytes){(const char *)data, size});
+	/* What a stream keeps counts against its own window only: others go on. */
+	sp_http2__consume(context, 0, size);
+	sp_http2__consume(context, id, taken);
 	return 0;
 }
 
@@ -268,9 +277,9 @@ static int on_stream_close(nghttp2_session *h2, int32_t id, uint32_t code, void 
 static void settle(session *s)
 {
 	sp_http_connection *c = s->c;
-	enum sp_http_phase phase = s->count_of[SP_HTTP2_HANDED] + s->count_of[SP_HTTP2_ANSWERED] !=
-						   0
-					   ? SP_PHASE_WAITING
+	bool waiting = s->count_of[SP_HTTP2_HANDED] != 0 || s->count_of[SP_HTTP2_ANSWERED] != 0 ||
+		       s->part_count != 0;
+	enum sp_http_phase phase = waiting                              ? SP_PHASE_WAITING
 				   : s->count_of[SP_HTTP2_READING] != 0 ? SP_PHASE_BODY
 				   : s->rest.size != 0                  ? SP_PHASE_WRITING
 									: SP_PHASE_IDLE;
@@ -376,6 +385,23 @@ static bool is_drained(const session *s)
 	       nghttp2_session_get_last_proc_stream_id(s->h2) != 0;
 }
 
+/* Passes on what streams have kept, until none has room for more or the socket takes no more. */
+static bool send_and_feed(session *s)
+{
+	stream *st, *next;
+	bool all;
+
+	while ((all = send_all(s)) && s->to_feed) {
+		s->to_feed = false;
+		for (st = TAILQ_FIRST(&s->streams); st != NULL; st = next) {
+			next = TAILQ_NEXT(st, link);
+			if (st->state == SP_HTTP2_STREAMING)
+				sp_http2__streaming_feed(st);
+		}
+	}
+	return all;
+}
+
 /* Sends what there is to send; then the session may be gone. */
 static void flush(session *s)
 {
@@ -386,7 +412,7 @@ static void flush(session *s)
 		s->notified = true;
 		nghttp2_submit_shutdown_notice(s->h2);
 	}
-	all = !s->failed && send_all(s);
+	all = !s->failed && send_and_feed(s);
 	if (all && is_drained(s)) {
 		end(s, NGHTTP2_NO_ERROR);
 		all = send_all(s);
@@ -451,13 +477,6 @@ static void check_client(session *s, int64_t now)
 		s->asked = nghttp2_submit_ping(s->h2, NGHTTP2_FLAG_NONE, NULL) == 0;
 }
 
-static void tick(stream *st, int64_t now)
-{
-	st->tick_ns = now + TICK_MS * INT64_C(1000000);
-	check_client(st->s, now);
-	st->handler->tick(st->handler_state, st);
-}
-
 static void end_late(sp_http_connection *c)
 {
 	session *s = c->session;
@@ -476,8 +495,10 @@ static void end_late(sp_http_connection *c)
 		next = TAILQ_NEXT(st, link);
 		if (now >= st->deadline_ns)
 			sp_http2__stream_late(st);
-		else if (st->state == SP_HTTP2_STREAMING && now >= st->tick_ns)
-			tick(st, now);
+		else if (st->state == SP_HTTP2_STREAMING && now >= st->streaming->tick_ns) {
+			check_client(s, now);
+			sp_http2__streaming_tick(st, now);
+		}
 	}
 	set_deadline(s);
 	flush(s);
@@ -495,7 +516,7 @@ static void stop(sp_http_connection *c)
 	for (st = TAILQ_FIRST(&s->streams); st != NULL; st = next) {
 		next = TAILQ_NEXT(st, link);
 		if (st->state == SP_HTTP2_STREAMING)
-			sp_http2__streaming_fail(st, 503, "the server ends");
+			sp_http2__streaming_stop(st);
 	}
 	nghttp2_submit_goaway(s->h2, NGHTTP2_FLAG_NONE,
 			      nghttp2_session_get_last_proc_stream_id(s->h2), NGHTTP2_NO_ERROR,
@@ -547,6 +568,7 @@ static nghttp2_option *make_options(void)
 	if (nghttp2_option_new(&option) != 0)
 		return NULL;
 	nghttp2_option_set_no_closed_streams(option, 1);
+	nghttp2_option_set_no_auto_window_update(option, 1);
 	nghttp2_option_set_max_outbound_ack(option, MAX_ACKS);
 	nghttp2_option_set_max_settings(option, MAX_SETTINGS);
 	nghttp2_option_set_max_continuations(option, MAX_CONTINUATIONS);
@@ -571,7 +593,7 @@ static bool submit_settings(session *s)
 {
 	const nghttp2_settings_entry settings[] = {
 		{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, max_streams(s)},
-		{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, STREAM_WINDOW},
+		{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, SP_HTTP2_STREAM_WINDOW},
 		{NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE,
 		 (uint32_t)sp_http2__options(s)->max_head_bytes},
 		{NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},

@@ -71,6 +71,8 @@ void sp_http2__stream_close(stream *st)
 
 	TAILQ_REMOVE(&s->streams, st, link);
 	s->stream_count--;
+	if (st->streaming != NULL)
+		sp_http2__streaming_close(st);
 	if (st->state == SP_HTTP2_HANDED) {
 		if (sp_http__request_leave(st->request))
 			s->loop->left++;
@@ -78,8 +80,6 @@ void sp_http2__stream_close(stream *st)
 		sp_http__request_put(s->loop, st->request);
 	}
 	s->count_of[st->state]--;
-	if (st->handler != NULL)
-		st->handler->closed(st->handler_state);
 	sp_http2_memory_free(&s->memory, st);
 	sp_http2_memory_uncount(&s->memory, SP_HTTP2_STREAM_BYTES);
 }
@@ -125,11 +125,14 @@ static ssize_t on_read_answer(nghttp2_session *h2, int32_t id, uint8_t *data, si
 			      uint32_t *flags, nghttp2_data_source *source, void *context)
 {
 	stream *st = source->ptr;
-	size_t left = body_size(st) - st->sent;
 	field_list trailers = {.count = 0};
+	size_t left;
 
 	(void)data;
 	(void)context;
+	if (st->state == SP_HTTP2_STREAMING && st->sent == st->request->out.size)
+		sp_http2__streaming_collect(st);
+	left = body_size(st) - st->sent;
 	if (left == 0 && st->state == SP_HTTP2_STREAMING)
 		return NGHTTP2_ERR_DEFERRED;
 	*flags |= NGHTTP2_DATA_FLAG_NO_COPY;
@@ -226,7 +229,7 @@ void sp_http2__stream_answer(stream *st)
 	sp_http__request_observe(request);
 	sp_http2__stream_set_deadline(st,
 				      sp_http__in_ms(sp_http2__options(st->s)->request_timeout_ms));
-	if (st->begun)
+	if (st->streaming != NULL && st->streaming->begun)
 		sp_http2__stream_resume(st);
 	else
 		sp_http2__stream_submit(st);
@@ -374,49 +377,58 @@ void sp_http2__stream_end_head(stream *st, bool is_end)
 		invite_body(st);
 }
 
-void sp_http2__stream_add_data(stream *st, sp_bytes data)
+size_t sp_http2__stream_add_data(stream *st, sp_bytes data)
 {
 	sp_buffer *body = &st->request->body;
 
 	if (st->state == SP_HTTP2_STREAMING)
-		st->handler->data(st->handler_state, st, data);
+		return sp_http2__streaming_data(st, data);
 	if (st->state != SP_HTTP2_READING)
-		return;
+		return data.size;
 	if (data.size > body->max_size - body->size) {
 		sp_http2__stream_refuse(st, 413, "Request body too large");
-		return;
+		return data.size;
 	}
 	sp_buffer_append(body, data.data, data.size);
 	if (body->failed)
 		refuse_for_memory(st);
 	else if (st->s->c->phase == SP_PHASE_BODY)
 		sp_http__connection_note_progress(st->s->c);
+	return data.size;
 }
 
 void sp_http2__stream_end(stream *st)
 {
 	st->open = false;
 	if (st->state == SP_HTTP2_STREAMING)
-		st->handler->end(st->handler_state, st);
+		sp_http2__streaming_feed(st);
 	else if (st->state == SP_HTTP2_READING)
 		hand_over(st);
 }
 
 /* ---------------------------------------------------------------------- time */
 
-/* No thread has begun the request in time: it is answered through a copy. */
-static void answer_late(stream *st)
+sp_http_request *sp_http2__late(session *s, sp_http_request *request)
 {
 	/* Copied before: an orphan may be freed at any time. */
-	sp_http_request *late = sp_http__request_copy(st->request);
+	sp_http_request *late = sp_http__request_copy(s->loop, request);
 
-	if (late == NULL || !sp_http__request_orphan(st->request)) {
-		sp_http__request_destroy(late);
-		st->deadline_ns = INT64_MAX; /* a thread works on it and will answer */
-		return;
+	if (late == NULL || !sp_http__request_orphan(request)) {
+		sp_http__request_put(s->loop, late);
+		return NULL;
 	}
-	st->request = late;
 	sp_http__request_set_error(late, 504, late_text);
+	return late;
+}
+
+static void answer_late(stream *st)
+{
+	sp_http_request *late = sp_http2__late(st->s, st->request);
+
+	st->deadline_ns = INT64_MAX; /* a thread works on it and will answer */
+	if (late == NULL)
+		return;
+	st->request = late;
 	sp_http2__stream_answer(st);
 }
 
