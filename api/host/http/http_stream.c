@@ -79,14 +79,19 @@ static void exchange(sp_buffer *a, sp_buffer *b)
 	*b = kept;
 }
 
+/* The client has so long for what it has to take, from when it takes some. */
+static void set_taken(stream *st)
+{
+	st->streaming->taken_ns = sp_http__in_ms(sp_http2__options(st->s)->request_timeout_ms);
+}
+
 /* Appends to what the client has to take; false if memory is out. */
 static bool append(stream *st, sp_bytes data)
 {
 	sp_buffer *out = &st->request->out;
 
-	if (unsent(st) == 0)
-		st->streaming->taken_ns = sp_http__in_ms(
-			sp_http2__options(st->s)->request_timeout_ms);
+	if (st->sent != 0 || out->size == 0)
+		set_taken(st);
 	drop_sent(st);
 	sp_buffer_append(out, data.data, data.size);
 	if (!out->failed)
@@ -106,7 +111,7 @@ static bool move_answer(stream *st, sp_buffer *answer)
 	sp_buffer_clear(out);
 	exchange(out, answer);
 	st->sent = 0;
-	st->streaming->taken_ns = sp_http__in_ms(sp_http2__options(st->s)->request_timeout_ms);
+	set_taken(st);
 	return true;
 }
 
@@ -213,7 +218,7 @@ void sp_http_stream_begin(stream *st, const sp_http_answer *head)
 
 bool sp_http_stream_send(stream *st, sp_bytes data)
 {
-	if (st->state != SP_HTTP2_STREAMING || data.size > SP_HTTP_STREAM_BYTES - unsent(st) ||
+	if (st->state != SP_HTTP2_STREAMING || unsent(st) + data.size > SP_HTTP_STREAM_BYTES ||
 	    !append(st, data))
 		return false;
 	sp_http2__stream_resume(st);

@@ -277,6 +277,58 @@ static void two_parameters_count(void **state)
 		SP_INVALID);
 }
 
+/* A request whose one parameter has that value. */
+static sp_status with_parameter(const char *key, uint32_t field, uint64_t value, sp_error *err)
+{
+	sp_buffer request = sp_wire_begin(), entry = sp_wire_begin(), content = sp_wire_begin();
+	sp_infer_head head;
+	sp_status status;
+
+	sp_wire_varint(&content, field, value);
+	sp_wire_text(&entry, 1, key);
+	sp_wire_message(&entry, 2, &content);
+	sp_wire_message(&request, 4, &entry);
+	status = sp_infer_message_head(&head, sp_wire_view(&request), err);
+	sp_buffer_fini(&request);
+	return status;
+}
+
+static void an_empty_final_response_is_asked_for_by_a_bool(void **state)
+{
+	static const char key[] = "triton_enable_empty_final_response";
+	sp_error err;
+
+	(void)state;
+	assert_ok(with_parameter(key, 1, 1, &err), &err);
+	assert_ok(with_parameter(key, 1, 0, &err), &err);
+	assert_ok(with_parameter("other", 2, 1, &err), &err);
+	assert_int_equal(with_parameter(key, 2, 1, &err), SP_INVALID);
+	assert_string_equal(err.text,
+			    "parameter 'triton_enable_empty_final_response' must be a bool");
+}
+
+static void the_id_is_read_from_a_message_with_faults(void **state)
+{
+	static const struct {
+		sp_bytes message;
+		const char *id;
+	} cases[] = {
+		{CONTENTS("\x1a\2id"), "id"},       {CONTENTS("\x1a\2id\xff"), "id"},
+		{CONTENTS("\x1a\2id\x1a\1x"), "x"}, {CONTENTS(""), ""},
+		{CONTENTS("\x1a\2i\xff"), ""},      {CONTENTS("\x1a\3id"), ""},
+		{CONTENTS("\x18\2"), ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		sp_bytes id = sp_infer_message_id(cases[i].message);
+
+		assert_non_null(id.data);
+		assert_true(sp_bytes_equal_text(id, cases[i].id));
+	}
+	assert_non_null(sp_infer_message_id((sp_bytes){NULL, 0}).data);
+}
+
 static void a_response_has_raw_contents(void **state)
 {
 	static const int64_t dims[] = {2};
@@ -311,6 +363,8 @@ int main(void)
 		cmocka_unit_test(wrong_requests_are_refused),
 		cmocka_unit_test(the_head_is_read),
 		cmocka_unit_test(two_parameters_count),
+		cmocka_unit_test(an_empty_final_response_is_asked_for_by_a_bool),
+		cmocka_unit_test(the_id_is_read_from_a_message_with_faults),
 		cmocka_unit_test(a_response_has_raw_contents),
 	};
 
