@@ -1,16 +1,17 @@
 """Calls serving_host by gRPC, with Debian's grpcio and messages from the host's own .proto files.
 
-    host_grpc.py DESCRIPTORS GOLDEN PORT SLOW_PORT
+    host_grpc.py DESCRIPTORS GOLDEN PORT SLOW_PORT SLOW_HOST
 
 DESCRIPTORS is a FileDescriptorSet of api/host/proto and api/predict.proto, GOLDEN the folder of golden models.  PORT serves the
 models "examples" and, under the names of their cases, others; SLOW_PORT is a double of the processor that takes half a second per
-run, with one worker and a queue of two.
+run, with one worker and a queue of two; SLOW_HOST is its process, which is ended.
 """
 import glob
 import json
 import math
 import os
 import queue
+import signal
 import struct
 import sys
 import threading
@@ -19,7 +20,7 @@ import time
 import grpc
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-descriptors, golden, port, slow_port = sys.argv[1:]
+descriptors, golden, port, slow_port, slow_host = sys.argv[1:]
 with open(descriptors, "rb") as file:
     files = descriptor_pb2.FileDescriptorSet.FromString(file.read())
 pool = descriptor_pool.DescriptorPool()
@@ -615,13 +616,30 @@ def channels_share_the_host():
     assert not failures, failures
 
 
+def streams_end_with_their_host():
+    stream = InferStream(grpc.insecure_channel("127.0.0.1:" + slow_port), timeout=20)
+    def send(id):
+        stream.send(infer_request("x", "FP32", [1], model="default", raw=struct.pack("<f", 2)), id=id)
+    send("first")
+    assert stream.next().infer_response.id == "first"
+    send("second")  # is answered if it comes in time
+    os.kill(int(slow_host), signal.SIGTERM)
+    try:
+        assert stream.next().infer_response.id == "second"
+        stream.next()
+        raise AssertionError("goes on")
+    except grpc.RpcError as error:
+        assert error.code() == Code.UNAVAILABLE and "the server ends" in error.details(), error
+    stream.to_send.put(None)
+
+
 TESTS = [records_are_predicted_as_strings, golden_answers_are_given, examples_are_classified_and_regressed,
          golden_answers_are_inferred, a_context_is_merged_into_each_example, several_signatures_answer_at_once, wrong_predictions_are_refused,
          metadata_and_status_are_told, tensors_are_inferred, wrong_inferences_are_refused, the_server_describes_itself,
          streams_are_answered_in_order, a_wrong_message_does_not_end_its_stream, streams_end_by_deadline_and_cancellation,
          health_is_told_and_watched, descriptors_are_reflected, unknown_methods_are_unimplemented, messages_that_are_none_are_refused,
          what_is_too_large_is_refused, compressed_and_large_messages_are_taken, deadlines_end_calls, a_full_queue_is_told_and_cancelled_calls_are_skipped,
-         channels_share_the_host, the_configuration_is_replaced]
+         channels_share_the_host, the_configuration_is_replaced, streams_end_with_their_host]
 failed = 0
 for test in TESTS:
     print("[ RUN      ] " + test.__name__, flush=True)
