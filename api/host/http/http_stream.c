@@ -8,8 +8,8 @@
  * of its request, up to the window of the stream, which only grows by what the handler takes.
  */
 
-/* How often tick() is called, and how long a client may send nothing unless the options say it. */
-enum { TICK_MS = 1000, QUIET_MS = 3600 * 1000 };
+/* How long a client may be silent, and how often tick() is called, unless the options say it. */
+enum { QUIET_MS = 3600 * 1000, TICK_MS = 1000 };
 
 /* Answers up to this size are put together. */
 enum { SMALL_BYTES = 32 << 10 };
@@ -21,6 +21,13 @@ static int64_t quiet_until(const stream *st)
 	int64_t timeout_ms = sp_http2__options(st->s)->stream_timeout_ms;
 
 	return sp_http__in_ms(timeout_ms != 0 ? timeout_ms : QUIET_MS);
+}
+
+static int64_t next_tick(const stream *st)
+{
+	int64_t tick_ms = sp_http2__options(st->s)->stream_tick_ms;
+
+	return sp_http__in_ms(tick_ms != 0 ? tick_ms : TICK_MS);
 }
 
 /* ----------------------------------------------------------------- its requests */
@@ -55,14 +62,18 @@ static void leave_parts(stream *st)
 	}
 }
 
+static void drop_front(sp_buffer *buffer, size_t size)
+{
+	if (size == 0)
+		return;
+	buffer->size -= size;
+	memmove(buffer->data, buffer->data + size, buffer->size);
+}
+
 /* Forgets what has been sent. */
 static void drop_sent(stream *st)
 {
-	sp_buffer *out = &st->request->out;
-
-	out->size -= st->sent;
-	if (out->size != 0)
-		memmove(out->data, out->data + st->sent, out->size);
+	drop_front(&st->request->out, st->sent);
 	st->sent = 0;
 }
 
@@ -295,18 +306,25 @@ size_t sp_http2__streaming_data(stream *st, sp_bytes data)
 /* Passes what was kept; returns whether all is passed. */
 static bool pass_kept(stream *st)
 {
+	sp_http2_streaming *streaming = st->streaming;
 	sp_buffer *kept = &st->request->body;
-	size_t taken = 0;
+	size_t left = kept->size - streaming->passed, taken;
 
-	if (kept->size != 0 && sp_http_stream_has_room(st))
-		taken = pass(st, (sp_bytes){kept->data, kept->size});
-	if (taken == 0 || st->state != SP_HTTP2_STREAMING)
-		return kept->size == 0;
+	if (left == 0 || !sp_http_stream_has_room(st))
+		return left == 0;
+	taken = pass(st, (sp_bytes){kept->data + streaming->passed, left});
+	if (st->state != SP_HTTP2_STREAMING)
+		return true;
 	sp_http2__consume(st->s, st->id, taken);
-	if (taken < kept->size)
-		memmove(kept->data, kept->data + taken, kept->size - taken);
-	kept->size -= taken;
-	return kept->size == 0;
+	streaming->passed += taken;
+	if (taken == left) {
+		sp_buffer_fini(kept);
+		streaming->passed = 0;
+	} else if (streaming->passed > kept->size / 2) {
+		drop_front(kept, streaming->passed);
+		streaming->passed = 0;
+	}
+	return taken == left;
 }
 
 void sp_http2__streaming_feed(stream *st)
@@ -354,7 +372,7 @@ void sp_http2__streaming_tick(stream *st, int64_t now)
 {
 	sp_http2_streaming *streaming = st->streaming;
 
-	streaming->tick_ns = now + TICK_MS * INT64_C(1000000);
+	streaming->tick_ns = next_tick(st);
 	if (now >= streaming->taken_ns) {
 		give_up(st);
 	} else if (streaming->count != 0) {
@@ -392,7 +410,7 @@ void sp_http2__streaming_begin(stream *st)
 	}
 	*st->streaming = (sp_http2_streaming){.handler = handler,
 					      .state = state,
-					      .tick_ns = sp_http__in_ms(TICK_MS),
+					      .tick_ns = next_tick(st),
 					      .quiet_ns = quiet_until(st),
 					      .taken_ns = INT64_MAX};
 	sp_buffer_fini(&request->out);

@@ -24,7 +24,7 @@ typedef struct sp_http_stream_handler {
 	/* The client sends no more, and all requests of the stream have been answered. */
 	void (*end)(void *state, sp_http_stream *stream);
 
-	/* About every second. */
+	/* Every stream_tick_ms. */
 	void (*tick)(void *state, sp_http_stream *stream);
 
 	/* The stream is gone, however it ended; the last call. */
@@ -71,8 +71,8 @@ bool sp_http_stream_has_room(const sp_http_stream *stream);
  * Passes a request with the head of the stream to the handler of requests (http_server.h), where
  * there is room for one.  The body, of the budget `memory` of the options, is exchanged for an
  * empty one.  The bodies of the answers are sent in the order of the requests; nothing else of an
- * answer matters.  A request that no thread begins within request_timeout_ms, or a second more, is
- * answered as too late.
+ * answer matters.  A request that no thread begins within request_timeout_ms, or stream_tick_ms
+ * more, is answered as too late.
  *
  * label   for sp_http_request_label()
  *

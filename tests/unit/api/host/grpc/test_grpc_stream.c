@@ -65,6 +65,7 @@ static void start(scene *s)
 					 .request_timeout_ms = 10000,
 					 .head_timeout_ms = 10000,
 					 .idle_timeout_ms = 10000,
+					 .stream_tick_ms = 20,
 					 .handler = handle,
 					 .open_stream = open_stream,
 					 .context = &s->serving};

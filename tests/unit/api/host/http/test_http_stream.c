@@ -102,7 +102,9 @@ static void a_silent_client_of_a_stream_is_asked_and_given_up(void **state)
 	sp_http2_frame frame;
 
 	(void)state;
-	sp_http_scene_start(&f, (sp_http_options){.idle_timeout_ms = 500, .head_timeout_ms = 1000});
+	sp_http_scene_start(&f, (sp_http_options){.idle_timeout_ms = 100,
+						  .head_timeout_ms = 200,
+						  .stream_tick_ms = 20});
 	assert_true(sp_http2_client_open(&client, f.port));
 	assert_true(sp_http2_send_headers(
 		&client, 0, 1, ":method: POST\n:scheme: http\n:path: /stream\n:authority: a\n"));
@@ -218,7 +220,7 @@ static void an_answer_of_a_stream_may_be_large(void **state)
 
 	/* A client that does not take it. */
 	sp_http_scene_finish(&f);
-	sp_http_scene_start(&f, (sp_http_options){.request_timeout_ms = 200});
+	sp_http_scene_start(&f, (sp_http_options){.request_timeout_ms = 200, .stream_tick_ms = 20});
 	open_asking(&client, &f, STREAM_FIELDS("/stream/ask"));
 	send_text(&client, 0, "large\nlarge\n");
 	sp_http2_receive_reply(&client, 1, &reply);
@@ -236,7 +238,7 @@ static void a_late_request_of_a_stream_does_not_end_it(void **state)
 	sp_http2_frame frame;
 
 	(void)state;
-	sp_http_scene_start(&f, (sp_http_options){.request_timeout_ms = 100});
+	sp_http_scene_start(&f, (sp_http_options){.request_timeout_ms = 100, .stream_tick_ms = 20});
 	pthread_mutex_lock(&f.gate);
 	open_asking(&client, &f, STREAM_FIELDS("/stream/later"));
 	send_text(&client, 0, "a\n");
