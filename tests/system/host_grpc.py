@@ -559,6 +559,12 @@ def compressed_and_large_messages_are_taken():
         answer = call(request, timeout=20, compression=compression)
         assert list(answer.outputs["y"].float_val[:1000]) == [i / 2 + 2 for i in range(1000)]
         assert len(answer.outputs["y"].float_val) == size
+    stream = InferStream(wide, timeout=20, compression=grpc.Compression.Gzip)
+    stream.send(infer_request("x", "FP32", [size], model="default", raw=values))
+    stream.send(infer_request("x", "FP32", [1], model="default", raw=values[:4]))
+    answers = [answer.infer_response.raw_output_contents[0] for answer in stream.rest()]
+    assert [len(answer) for answer in answers] == [4 * size, 4]
+    assert struct.unpack("<1000f", answers[0][:4000]) == tuple(i / 2 + 2 for i in range(1000))
     wide.close()
 
 
