@@ -1,7 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/host/grpc/grpc_infer.h"
 #include "api/host/grpc/grpc_protocol.h"
 #include "api/host/grpc/grpc_reflection.h"
 #include "api/host/http/content_coding.h"
@@ -66,12 +65,11 @@ static void write_back(const sp_message_inputs *inputs)
 
 static void write_error(sp_bytes id, const char *text)
 {
-	sp_grpc_frame frame;
 	sp_buffer out;
 
-	sp_grpc__stream_error(&out, id, text);
-	if (sp_grpc_frame_read(&frame, (sp_bytes){out.data, out.size}) != SP_GRPC_READ_DONE ||
-	    frame.size != out.size)
+	sp_buffer_init(&out, MAX_BYTES);
+	sp_infer_message_encode_error(&out, id, text);
+	if (out.failed)
 		abort();
 	sp_buffer_fini(&out);
 }

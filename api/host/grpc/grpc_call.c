@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/host/grpc/grpc_infer.h"
 #include "api/host/messages/infer_message.h"
 #include "api/host/routes/route_errors.h"
 #include "base/clock.h"
@@ -44,7 +43,10 @@ const sp_http_answer *sp_grpc__failure(sp_grpc_failure *out, sp_bytes id, sp_grp
 				       .outcome = sp_grpc_http_status(code),
 				       .reason = text};
 	if (id.data != NULL) {
-		sp_grpc__stream_error(&out->body, id, text);
+		sp_buffer_init(&out->body, SIZE_MAX / 2);
+		sp_grpc_frame_begin(&out->body);
+		sp_infer_message_encode_error(&out->body, id, text);
+		sp_grpc_frame_end(&out->body, false);
 		out->answer.body = &out->body;
 	}
 	return &out->answer;

@@ -1,12 +1,7 @@
-#include "api/host/grpc/grpc_infer.h"
-
-#include <stdio.h>
-
 #include "api/host/grpc/grpc_handlers.h"
 #include "api/host/messages/message_answer.h"
 #include "api/host/messages/message_fields.h"
 #include "api/host/messages/message_writer.h"
-#include "base/utf8.h"
 
 /* GRPCInferenceService/ModelInfer, and the messages of ModelStreamInfer. */
 
@@ -42,8 +37,6 @@ sp_status sp_grpc__model_infer(sp_grpc_call *call, sp_error *err)
 
 /* ------------------------------------------------------------ ModelStreamInfer */
 
-enum { STREAMED_ERROR = 1, STREAMED_RESPONSE = 2 };
-
 /* A model has one response to a request: there is no empty one behind it. */
 static void put_final(sp_buffer *out)
 {
@@ -58,27 +51,10 @@ static void put_final(sp_buffer *out)
 
 sp_status sp_grpc__model_stream_infer(sp_grpc_call *call, sp_error *err)
 {
-	size_t response = sp_message_open(&call->out, STREAMED_RESPONSE);
+	size_t response = sp_message_open(&call->out, SP_STREAMED_RESPONSE);
 
 	SP_TRY(sp_grpc__model_infer(call, err));
 	put_final(&call->out);
 	sp_message_close(&call->out, response);
 	return SP_OK;
-}
-
-void sp_grpc__stream_error(sp_buffer *out, sp_bytes id, const char *text)
-{
-	char printable[SP_ERROR_TEXT_SIZE];
-	size_t response;
-
-	/* It may have been cut within a character. */
-	snprintf(printable, sizeof(printable), "%s", text);
-	sp_utf8_make_printable(printable);
-	sp_buffer_init(out, SIZE_MAX / 2);
-	sp_grpc_frame_begin(out);
-	sp_message_put_text(out, STREAMED_ERROR, sp_bytes_of(printable));
-	response = sp_message_open(out, STREAMED_RESPONSE);
-	sp_message_put_text(out, SP_INFER_ID, id);
-	sp_message_close(out, response);
-	sp_grpc_frame_end(out, false);
 }

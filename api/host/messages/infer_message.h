@@ -52,6 +52,12 @@ SP_MUST_CHECK sp_status sp_infer_message_encode(sp_buffer *out,
 						sp_error *err);
 
 /*
+ * Appends the ModelStreamInferResponse to a request with that id which has failed.  Of the text,
+ * bytes of control characters and of no character become '?'.
+ */
+void sp_infer_message_encode_error(sp_buffer *out, sp_bytes id, const char *text);
+
+/*
  * Raw values, as in raw_input_contents and in the binary data of HTTP, of a tensor whose dtype,
  * dims and count are set.  Numbers are a view and need not be aligned; strings are views.
  */

@@ -354,6 +354,27 @@ static void a_response_has_raw_contents(void **state)
 	sp_buffer_fini(&out);
 }
 
+static void expect_error(const char *id, const char *text, sp_bytes want)
+{
+	sp_buffer out;
+
+	sp_buffer_init(&out, 1000);
+	sp_infer_message_encode_error(&out, sp_bytes_of(id), text);
+	assert_int_equal(out.size, want.size);
+	assert_memory_equal(out.data, want.data, want.size);
+	sp_buffer_fini(&out);
+}
+
+/* A text of protobuf is UTF-8: a reader would refuse the whole answer. */
+static void an_error_has_the_id_and_is_utf8(void **state)
+{
+	(void)state;
+	expect_error("id", "wrong", CONTENTS("\x0a\5wrong\x12\4\x1a\2id"));
+	expect_error("", "wrong", CONTENTS("\x0a\5wrong\x12\0"));
+	expect_error("", "a\xc3\xa4\xc3", CONTENTS("\x0a\4a\xc3\xa4?\x12\0"));
+	expect_error("", "\xff\n", CONTENTS("\x0a\2??\x12\0"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -366,6 +387,7 @@ int main(void)
 		cmocka_unit_test(an_empty_final_response_is_asked_for_by_a_bool),
 		cmocka_unit_test(the_id_is_read_from_a_message_with_faults),
 		cmocka_unit_test(a_response_has_raw_contents),
+		cmocka_unit_test(an_error_has_the_id_and_is_utf8),
 	};
 
 	return cmocka_run_group_tests_name("infer_message", tests, set_up, tear_down);
