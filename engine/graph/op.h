@@ -170,8 +170,9 @@ const sp_op *sp_op_find(const char *name);
  *   float, string, ...  an element type, as sp_dtype_name() has it
  *   @name               the type that attribute `name` has
  *   any, index          any type; int32 or int64
- *   a letter            one type wherever it stands: T, U any; I, J int32 or int64; S also int16; F
- * floating; N int32, int64, float or double; E of plain bytes of a known size
+ *   a letter            one type wherever it stands: T, U any; I, J int32 or int64; S these or
+ *                       int16; F floating; N int32, int64, float or double; E plain bytes of a
+ *                       known size; P the same, neither strings nor handles
  *
  * One word may stand for any number of inputs, "T*", or for at least one, "T+".  Without "->" no
  * outputs are stated.

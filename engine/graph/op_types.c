@@ -60,6 +60,9 @@ static sp_status check_class(const sp_prepare *prepare, size_t i, char letter, s
 	case 'E':
 		fits = sp_dtype_size(dtype) != 0;
 		break;
+	case 'P':
+		fits = sp_dtype_size(dtype) != 0 && dtype != SP_STRING && dtype != SP_RESOURCE;
+		break;
 	case 'F':
 		fits = sp_dtype_is_floating(dtype);
 		break;

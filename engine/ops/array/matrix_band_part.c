@@ -12,17 +12,6 @@ typedef struct band {
 	size_t size; /* of an element */
 } band;
 
-static sp_status prepare_band(sp_prepare *prepare, sp_error *err)
-{
-	sp_dtype dtype;
-
-	SP_TRY(sp_prepare_types(prepare, "T index index -> T", err));
-	dtype = prepare->in_dtypes[0];
-	if (sp_dtype_size(dtype) == 0 || dtype == SP_STRING || dtype == SP_RESOURCE)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return SP_OK;
-}
-
 /* Input i as a width of the band, at most `most`; negative stands for `most`. */
 static sp_status read_width(const sp_call *call, size_t i, int64_t most, int64_t *out)
 {
@@ -78,5 +67,5 @@ static sp_status run_band(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(BatchMatrixBandPart, NULL, 0, prepare_band, run_band);
-SP_DEFINE_OP(MatrixBandPart, NULL, 0, prepare_band, run_band);
+SP_DEFINE_TYPED_OP(BatchMatrixBandPart, NULL, 0, "P index index -> P", run_band);
+SP_DEFINE_TYPED_OP(MatrixBandPart, NULL, 0, "P index index -> P", run_band);

@@ -7,11 +7,6 @@
 
 /* ----------------------------------------------------------------- Reshape */
 
-static sp_status prepare_reshape(sp_prepare *prepare, sp_error *err)
-{
-	return sp_prepare_types(prepare, "T index -> T", err);
-}
-
 /*
  * Reads the requested shape.  *inferred is the dimension that is -1, or -1 without one; *product is
  * the product of the dimensions that are neither -1 nor 0.
@@ -96,12 +91,6 @@ static sp_status run_reshape(const sp_call *call)
 /* -------------------------------------------------------------- ExpandDims */
 
 /* Variants are refused here and in Squeeze, as in TensorFlow. */
-static sp_status prepare_expand_dims(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(prepare_reshape(prepare, err));
-	return sp_array__movable(prepare, prepare->in_dtypes[0], err);
-}
-
 static sp_status run_expand_dims(const sp_call *call)
 {
 	const sp_shape *in = &call->in[0]->shape;
@@ -199,6 +188,6 @@ static sp_status run_ensure_shape(const sp_call *call)
 }
 
 SP_DEFINE_OP(EnsureShape, NULL, 0, prepare_ensure_shape, run_ensure_shape);
-SP_DEFINE_OP(ExpandDims, NULL, 0, prepare_expand_dims, run_expand_dims);
-SP_DEFINE_OP(Reshape, NULL, SP_OP_MOVES, prepare_reshape, run_reshape);
+SP_DEFINE_TYPED_OP(ExpandDims, NULL, 0, "E index -> E", run_expand_dims);
+SP_DEFINE_TYPED_OP(Reshape, NULL, SP_OP_MOVES, "T index -> T", run_reshape);
 SP_DEFINE_OP(Squeeze, NULL, 0, prepare_squeeze, run_squeeze);

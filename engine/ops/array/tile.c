@@ -97,11 +97,6 @@ static sp_status run_broadcast_to(const sp_call *call)
 
 /* ----------------------------------------------------------- BroadcastArgs */
 
-static sp_status prepare_args(sp_prepare *prepare, sp_error *err)
-{
-	return sp_prepare_types(prepare, "I I -> I", err);
-}
-
 static sp_status run_args(const sp_call *call)
 {
 	const sp_tensor *a = call->in[0], *b = call->in[1];
@@ -123,12 +118,6 @@ static sp_status run_args(const sp_call *call)
 }
 
 /* --------------------------------------------------- BroadcastGradientArgs */
-
-static sp_status prepare_gradient_args(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(prepare_args(prepare, err));
-	return sp_prepare_outputs(prepare, 2, prepare->in_dtypes[0], err);
-}
 
 /* The i-th dimension from the end. */
 static int64_t dim_from_end(const sp_tensor *shape, size_t i)
@@ -166,7 +155,7 @@ static sp_status run_gradient_args(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(BroadcastGradientArgs, "r0 r1", 0, prepare_gradient_args, run_gradient_args);
-SP_DEFINE_OP(BroadcastArgs, NULL, 0, prepare_args, run_args);
+SP_DEFINE_TYPED_OP(BroadcastGradientArgs, "r0 r1", 0, "I I -> I I", run_gradient_args);
+SP_DEFINE_TYPED_OP(BroadcastArgs, NULL, 0, "I I -> I", run_args);
 SP_DEFINE_TYPED_OP(BroadcastTo, NULL, SP_OP_MOVES, "E index -> E", run_broadcast_to);
 SP_DEFINE_TYPED_OP(Tile, NULL, SP_OP_MOVES, "E index -> E", run_tile);

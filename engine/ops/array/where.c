@@ -7,17 +7,6 @@
  * counts as nonzero, -0.0 as zero.
  */
 
-static sp_status prepare(sp_prepare *prepare, sp_error *err)
-{
-	sp_dtype dtype;
-
-	SP_TRY(sp_prepare_types(prepare, "T -> int64", err));
-	dtype = prepare->in_dtypes[0];
-	if (sp_dtype_size(dtype) == 0 || dtype == SP_STRING || dtype == SP_RESOURCE)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return SP_OK;
-}
-
 static inline bool is_set(const sp_tensor *in, size_t i)
 {
 	switch (in->dtype) {
@@ -88,4 +77,4 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(Where, NULL, 0, prepare, run);
+SP_DEFINE_TYPED_OP(Where, NULL, 0, "P -> int64", run);

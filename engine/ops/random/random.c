@@ -1,4 +1,3 @@
-#include "engine/ops/ops.h"
 #include "engine/ops/array/array.h"
 #include "engine/ops/random/random_fill.h"
 #include "engine/ops/random/random_stream.h"
@@ -126,17 +125,6 @@ static sp_status run_keyed(const sp_call *call)
 
 /* ------------------------------------------------------- keys and counters */
 
-static sp_status prepare_get_key(sp_prepare *prepare, sp_error *err)
-{
-	size_t outputs = prepare->node->op == &sp_op_StatelessRandomGetKeyCounter ? 2 : 3;
-
-	SP_TRY(sp_prepare_types(prepare, "index", err));
-	SP_TRY(sp_prepare_outputs(prepare, outputs, SP_UINT64, err));
-	if (outputs == 3)
-		prepare->out_dtypes[2] = SP_INT32;
-	return SP_OK;
-}
-
 static sp_status write_algorithm(const sp_call *call, size_t i)
 {
 	SP_TRY(sp_call_output_scalar(call, i, SP_INT32));
@@ -165,10 +153,10 @@ static sp_status run_alg(const sp_call *call)
 	return write_algorithm(call, 0);
 }
 
-SP_DEFINE_OP(StatelessRandomGetKeyCounter, "key counter", 0, prepare_get_key, run_get_key);
-
-SP_DEFINE_OP(StatelessRandomGetKeyCounterAlg, "key counter alg", 0, prepare_get_key, run_get_key);
-
+SP_DEFINE_TYPED_OP(StatelessRandomGetKeyCounter, "key counter", 0, "index -> uint64 uint64",
+		   run_get_key);
+SP_DEFINE_TYPED_OP(StatelessRandomGetKeyCounterAlg, "key counter alg", 0,
+		   "index -> uint64 uint64 int32", run_get_key);
 SP_DEFINE_TYPED_OP(StatelessRandomGetAlg, NULL, 0, "-> int32", run_alg);
 
 #define RANDOM(Name, manner, kind, op_flags)                                \

@@ -28,11 +28,6 @@ sp_status sp_table_fill_end(const sp_call *call, sp_resource *resource, sp_hash_
 	return SP_OK;
 }
 
-static sp_status prepare_fill(sp_prepare *prepare, sp_error *err)
-{
-	return sp_prepare_types(prepare, "resource T U ->", err);
-}
-
 static sp_status check_vectors(const sp_call *call)
 {
 	const sp_tensor *keys = call->in[1], *values = call->in[2];
@@ -151,7 +146,7 @@ static sp_status run_insert(const sp_call *call)
 }
 
 #define FILL_OP(op, run_fn) \
-	SP_DEFINE_OP(op, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_fill, run_fn)
+	SP_DEFINE_TYPED_OP(op, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY, "resource any any ->", run_fn)
 
 FILL_OP(InitializeTable, run_initialize);
 FILL_OP(InitializeTableV2, run_initialize);
