@@ -1,8 +1,9 @@
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "engine/graph/op.h"
+
+enum { LETTERS = 'Z' - 'A' + 1 };
 
 /* The words of a declaration, one at a time. */
 typedef struct words {
@@ -15,33 +16,41 @@ typedef struct words {
 /* False behind the last word, and at "->". */
 static bool next(words *w)
 {
-	w->at += strspn(w->at, " ");
+	while (*w->at == ' ')
+		w->at++;
 	w->word = w->at;
-	w->size = strcspn(w->at, " *+");
-	w->many = w->at[w->size] == '*' || w->at[w->size] == '+' ? w->at[w->size] : '\0';
-	if (w->size == 0 || strncmp(w->word, "->", 2) == 0)
-		return false;
-	w->at += w->size + (w->many != '\0');
-	return true;
+	while (*w->at != '\0' && *w->at != ' ' && *w->at != '*' && *w->at != '+')
+		w->at++;
+	w->size = (size_t)(w->at - w->word);
+	w->many = *w->at == '*' || *w->at == '+' ? *w->at++ : '\0';
+	return w->size != 0 && *w->word != '-';
 }
 
-/* The type of a word of several characters: "@attribute", or as sp_dtype_name() has it. */
+static bool is_word(const words *w, const char *text)
+{
+	return *text == *w->word && strncmp(text, w->word, w->size) == 0 && text[w->size] == '\0';
+}
+
+/* The type of a word of several characters. */
 static sp_status named(const sp_prepare *prepare, const words *w, sp_dtype *out, sp_error *err)
 {
+	static const struct {
+		char word[10];
+		sp_dtype dtype;
+	} types[] = {{"int64", SP_INT64},       {"float", SP_FLOAT},   {"string", SP_STRING},
+		     {"resource", SP_RESOURCE}, {"int32", SP_INT32},   {"bool", SP_BOOL},
+		     {"variant", SP_VARIANT},   {"uint64", SP_UINT64}, {"double", SP_DOUBLE}};
 	char attr[64];
 
 	if (*w->word == '@') {
 		snprintf(attr, sizeof(attr), "%.*s", (int)w->size - 1, w->word + 1);
 		return sp_node_attr_type(prepare->node, attr, SP_INVALID_DTYPE, out, err);
 	}
-	for (int dtype = 1; dtype <= SP_FILE_DTYPE_MAX; dtype++) {
-		const char *name = sp_dtype_name((sp_dtype)dtype) + strlen("DT_");
-
-		if (strlen(name) == w->size && strncasecmp(name, w->word, w->size) == 0) {
-			*out = (sp_dtype)dtype;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (is_word(w, types[i].word)) {
+			*out = types[i].dtype;
 			return SP_OK;
 		}
-	}
 	return sp_error_set(err, SP_INTERNAL, "%.*s is not a type", (int)w->size, w->word);
 }
 
@@ -78,19 +87,20 @@ static sp_status check_class(const sp_prepare *prepare, size_t i, char letter, s
 
 /* `bound`: the first input of each letter, plus one. */
 static sp_status check_input(const sp_prepare *prepare, size_t i, const words *w,
-			     size_t bound[UINT8_MAX + 1], sp_error *err)
+			     size_t bound[LETTERS], sp_error *err)
 {
-	size_t *first = &bound[(unsigned char)*w->word];
+	size_t *first;
 	sp_dtype dtype;
 
-	if (w->size == strlen("any") && strncmp(w->word, "any", w->size) == 0)
+	if (is_word(w, "any"))
 		return SP_OK;
-	if (w->size == strlen("index") && strncmp(w->word, "index", w->size) == 0)
+	if (is_word(w, "index"))
 		return sp_prepare_input_index(prepare, i, err);
 	if (w->size != 1) {
 		SP_TRY(named(prepare, w, &dtype, err));
 		return sp_prepare_input_dtype(prepare, i, dtype, err);
 	}
+	first = &bound[*w->word - 'A'];
 	if (*first != 0)
 		return sp_prepare_input_dtype(prepare, i, prepare->in_dtypes[*first - 1], err);
 	*first = i + 1;
@@ -120,7 +130,7 @@ static sp_status count_many(const sp_prepare *prepare, const char *types, size_t
 
 sp_status sp_prepare_types(sp_prepare *prepare, const char *types, sp_error *err)
 {
-	size_t bound[UINT8_MAX + 1] = {0}, many, i = 0, outputs = 0;
+	size_t bound[LETTERS] = {0}, many, i = 0, outputs = 0;
 	words w = {.at = types}, out;
 
 	SP_TRY(count_many(prepare, types, &many, err));
@@ -129,15 +139,12 @@ sp_status sp_prepare_types(sp_prepare *prepare, const char *types, sp_error *err
 			SP_TRY(check_input(prepare, i++, &w, bound, err));
 	if (w.size == 0)
 		return SP_OK;
-	w.at += strlen("->");
 	for (out = w; next(&out);)
 		outputs++;
 	SP_TRY(sp_prepare_outputs(prepare, outputs, SP_INVALID_DTYPE, err));
 	for (i = 0; next(&w); i++) {
-		size_t first = bound[(unsigned char)*w.word];
-
 		if (w.size == 1)
-			prepare->out_dtypes[i] = prepare->in_dtypes[first - 1];
+			prepare->out_dtypes[i] = prepare->in_dtypes[bound[*w.word - 'A'] - 1];
 		else
 			SP_TRY(named(prepare, &w, &prepare->out_dtypes[i], err));
 	}
