@@ -92,6 +92,8 @@ static const flag flags[] = {
 	 "new labels may be given to versions that are not available"},
 	{"traffic_split", TEXT, AT(traffic_split), NULL, 0, 0, "LIST",
 	 "LABEL=PERCENT,...: so many of the requests that name no version go to that one"},
+	{"traffic_sticky_field", TEXT, AT(traffic_sticky_field), NULL, 0, 0, "NAME",
+	 "requests with equal first values of this input go to the same version"},
 	{"traffic_sticky_header", TEXT, AT(traffic_sticky_header), NULL, 0, 0, "NAME",
 	 "requests with equal values of this header go to the same version"},
 	{"traffic_shadow", TEXT, AT(traffic_shadow), NULL, 0, 0, "LIST",

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "api/host/json/json_base64.h"
 #include "api/host/json/json_reader.h"
 #include "api/host/predict/json_tensor.h"
 #include "base/alloc.h"
@@ -205,26 +204,6 @@ static void put_string(sp_json_examples *x, sp_bytes text)
 	sp_buffer_append(&x->values, text.data, text.size);
 }
 
-static sp_status read_base64(sp_json_examples *x, sp_error *err)
-{
-	sp_bytes key, text;
-	bool more;
-
-	SP_TRY(sp_json_object_next(&x->reader, 0, &more, &key, x->arena, err));
-	SP_TRY(sp_json_string(&x->reader, &text, x->arena, err));
-	SP_TRY(sp_json_object_next(&x->reader, 1, &more, &key, x->arena, err));
-	switch (sp_base64_decode(&text, text, x->arena)) {
-	case SP_BASE64_OK:
-		put_string(x, text);
-		return SP_OK;
-	case SP_BASE64_NO_MEMORY:
-		return no_memory(err);
-	case SP_BASE64_INVALID:
-		break;
-	}
-	return sp_error_set(err, SP_INVALID, "Unable to base64 decode");
-}
-
 static sp_status read_value(sp_json_examples *x, list_kind *of, sp_bytes name, sp_error *err)
 {
 	sp_json_kind json = sp_json_peek(&x->reader);
@@ -247,7 +226,9 @@ static sp_status read_value(sp_json_examples *x, list_kind *of, sp_bytes name, s
 		if (!sp_json_is_base64(&x->reader, x->arena))
 			return unexpected(&x->reader, name, err);
 		SP_TRY(set_kind(of, BYTES_LIST, name, err));
-		return read_base64(x, err);
+		SP_TRY(sp_json_read_base64(&x->reader, &text, x->arena, err));
+		put_string(x, text);
+		return SP_OK;
 	case SP_JSON_NONE:
 		return sp_json_skip(&x->reader, err); /* says what is wrong */
 	case SP_JSON_NULL:

@@ -76,6 +76,7 @@ static void compute(sp_serving *serving, sp_worker *worker, sp_http_request *req
 {
 	bool protobuf = sp_route__is_protobuf(request);
 	sp_servable servable = {0};
+	sp_sticky_body sticky;
 	examples_call call = {&servable, worker, method, sp_route__limits(request)};
 	sp_route_body body;
 	sp_buffer out;
@@ -83,8 +84,11 @@ static void compute(sp_serving *serving, sp_worker *worker, sp_http_request *req
 	int status = sp_route__read_body(&body, serving, request, &err);
 
 	sp_route__init_answer(&out, serving);
+	sticky = (sp_sticky_body){.form = protobuf ? SP_STICKY_EXAMPLES : SP_STICKY_EXAMPLES_JSON,
+				  .bytes = body.bytes,
+				  .arena = worker->arena};
 	if (status == 200)
-		status = sp_route__hold_model(serving, request, &servable, &err);
+		status = sp_route__hold_model(serving, request, &sticky, &servable, &err);
 	if (status == 200) {
 		sp_status result = protobuf ? answer_message(&call, body.bytes, &out, &err)
 					    : answer_json(&call, body.bytes, &out, &err);
