@@ -79,6 +79,7 @@ static sp_status answer(const sp_servable *servable, sp_bytes message,
 		return (sp_status)code;
 	}
 	sp_histogram_add(&servable->model->counters.runtime, sp_clock_now_ns() - began);
+	atomic_fetch_add_explicit(&servable->served->runs, 1, memory_order_relaxed);
 	sp_buffer_append(out, data, size);
 	serving_processor_free(data);
 	return out->failed ? sp_no_memory(err, "the answer") : SP_OK;
