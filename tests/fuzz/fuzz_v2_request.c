@@ -85,12 +85,19 @@ static void classify(sp_bytes body)
 {
 	sp_json_examples *examples = sp_json_examples_create(NULL);
 	sp_arena *arena = sp_arena_create(4096);
+	static const serving_processor_example_feature features[] = {
+		{{"a", 1}, SERVING_PROCESSOR_FLOAT, SERVING_PROCESSOR_DENSE},
+		{{"b", 1}, SERVING_PROCESSOR_INT64, SERVING_PROCESSOR_SPARSE},
+		{{"c", 1}, SERVING_PROCESSOR_STRING, SERVING_PROCESSOR_RAGGED}};
+	static const sp_known_features known = {features, 3};
 	sp_examples out;
+	sp_bytes name;
 	sp_error err;
 
 	if (examples == NULL || arena == NULL)
 		abort();
-	if (sp_json_examples_parse(&out, examples, body, &err) == SP_OK && out.count == 0)
+	if (sp_json_examples_begin(&name, examples, body, &err) == SP_OK &&
+	    sp_json_examples_read(&out, examples, &known, &err) == SP_OK && out.count == 0)
 		abort();
 	find_key(&(sp_sticky_body){.form = SP_STICKY_EXAMPLES_JSON, .bytes = body, .arena = arena});
 	find_key(&(sp_sticky_body){.form = SP_STICKY_PREDICT_JSON, .bytes = body, .arena = arena});

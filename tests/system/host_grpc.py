@@ -16,6 +16,7 @@ import struct
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 
 import grpc
@@ -379,8 +380,8 @@ def the_server_describes_itself():
 
 # ------------------------------------------------------------ splits of traffic
 
-def post(path, body, **headers):
-    request = urllib.request.Request("http://127.0.0.1:%s%s" % (split_port, path), body,
+def post(path, body, to=None, **headers):
+    request = urllib.request.Request("http://127.0.0.1:%s%s" % (to or split_port, path), body,
                                      {name.replace("_", "-"): value for name, value in headers.items()})
     with urllib.request.urlopen(request, timeout=10) as answer:
         return answer.read()
@@ -500,6 +501,25 @@ def a_split_follows_a_feature():
     assert found == {1, 2}
     versions = {split["Regress"](regress(""), timeout=10).model_spec.version.value for _ in range(40)}
     assert versions == {1, 2}  # without a value, by chance
+
+
+# ------------------------------------------------------------ examples as JSON
+
+def examples_of_json_have_the_lists_that_the_graph_parses():
+    def regress(features):
+        body = {"signature_name": "regress", "examples": [features]}
+        return json.loads(post("/v1/models/examples:regress", json.dumps(body).encode(), to=port))["results"]
+    wanted = regress({"x": [1.0, 2.0, 3.0], "age": 20, "city": "paris"})
+    near(regress({"x": [1, 2.0, 3], "age": 20.0, "city": {"b64": "cGFyaXM="}}), wanted)
+    near(regress({"x": [1, 2, 3], "age": [2e1], "city": ["paris"], "unknown": [1]}), wanted)
+    for name, value, words in (("age", 20.5, "feature: age expecting type: int64"), ("x", ["1"], "feature: x expecting type: float"),
+                               ("city", 7, "feature: city expecting type: string"), ("unknown", [1, 1.5], "feature: unknown expecting type: int64")):
+        try:
+            regress({"x": [1, 2, 3], name: value})
+            raise AssertionError("not refused: " + words)
+        except urllib.error.HTTPError as error:
+            text = error.read().decode()
+            assert error.code == 400 and words in text, text
 
 
 # ------------------------------------------------------------ health, reflection
@@ -636,7 +656,8 @@ TESTS = [records_are_predicted_as_strings, golden_answers_are_given, examples_ar
          metadata_and_status_are_told, tensors_are_inferred, wrong_inferences_are_refused, the_server_describes_itself,
          health_is_told_and_watched, descriptors_are_reflected, unknown_methods_are_unimplemented, messages_that_are_none_are_refused,
          what_is_too_large_is_refused, compressed_and_large_messages_are_taken, deadlines_end_calls, a_full_queue_is_told_and_cancelled_calls_are_skipped,
-         channels_share_the_host, a_split_follows_an_input, a_split_follows_a_feature, the_configuration_is_replaced]
+         channels_share_the_host, a_split_follows_an_input, a_split_follows_a_feature,
+         examples_of_json_have_the_lists_that_the_graph_parses, the_configuration_is_replaced]
 failed = 0
 for test in TESTS:
     print("[ RUN      ] " + test.__name__, flush=True)

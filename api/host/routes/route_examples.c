@@ -31,11 +31,17 @@ static sp_status answer_json(const examples_call *call, sp_bytes body, sp_buffer
 			     sp_error *err)
 {
 	const sp_host_signature *signature;
+	sp_known_features known;
 	sp_examples_result result;
 	sp_examples parsed;
+	sp_bytes name;
 
-	SP_TRY(sp_json_examples_parse(&parsed, call->worker->examples, body, err));
-	SP_TRY(find_signature(&signature, call, parsed.signature_name, err));
+	SP_TRY(sp_json_examples_begin(&name, call->worker->examples, body, err));
+	SP_TRY(find_signature(&signature, call, name, err));
+	SP_TRY(sp_examples_check(signature, call->method, err));
+	known.items = serving_processor_handle_example_features(
+		call->servable->handle, signature->name, signature->inputs[0]->alias, &known.count);
+	SP_TRY(sp_json_examples_read(&parsed, call->worker->examples, &known, err));
 	SP_TRY(sp_examples_run(&result, call->servable, signature, call->method, parsed.items,
 			       parsed.count, &call->limits, err));
 	if (call->method == SP_EXAMPLES_REGRESS)
