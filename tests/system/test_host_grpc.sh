@@ -54,7 +54,8 @@ hosts=$!
 "$builddir/tests/system/serving_host_double" --processor_config="$work/slow.json" --rest_api_port=0 \
 	--port_file="$work/slow_port" --drain_delay_in_ms=0 --rest_api_num_threads=1 --max_queue=2 \
 	--max_body_bytes=16777216 2>"$work/slow_log" &
-hosts="$hosts $!"
+slow=$!
+hosts="$hosts $slow"
 "$builddir/serving_host" --model_config_file="$work/split.json" --rest_api_port=0 --port_file="$work/split_port" \
 	--drain_delay_in_ms=0 2>"$work/split_log" &
 hosts="$hosts $!"
@@ -74,7 +75,7 @@ for option in --http1.1 --http2-prior-knowledge; do # by another content type it
 	}
 done
 "$python" "$srcdir/tests/system/host_grpc.py" "$work/descriptors.pb" "$golden" "$(cat "$work/port")" \
-	"$(cat "$work/slow_port")" "$(cat "$work/split_port")" || {
+	"$(cat "$work/slow_port")" "$slow" "$(cat "$work/split_port")" || {
 	cat "$work/log" "$work/slow_log" "$work/split_log"
 	exit 1
 }
