@@ -152,7 +152,7 @@ class Handle:
         return {info.alias.decode(): self.library.dtype_name(info.dtype).decode() for info in infos}
 
     def run(self, inputs, timeout):
-        """Arrays by name to arrays by name.  Strings are arrays of objects, str or bytes; timeout is in seconds."""
+        """Arrays by name to arrays by name.  Strings are str or bytes, and come back as bytes; timeout is in seconds."""
         kept = []  # what the tensors point to
         tensors = (Tensor * len(inputs))(*[to_tensor(name, array, kept) for name, array in inputs.items()])
         options = RunOptions(ctypes.sizeof(RunOptions), time.monotonic_ns() + int(timeout * 1e9), None)
@@ -170,12 +170,16 @@ class Handle:
 def to_tensor(name, array, kept):
     """A view of the array; what it points to is added to `kept`."""
     array = np.asarray(array, order="C")
+    if array.dtype.kind in "SU":
+        array = array.astype(object)
     dims = (c_int64 * max(array.ndim, 1))(*array.shape)
     if array.dtype == object:
         words = [word.encode() if isinstance(word, str) else word for word in array.flat]
         data = (Bytes * max(len(words), 1))(*[Bytes(ctypes.cast(word, c_void_p), len(word)) for word in words])
         kept += [words, data]
         number, address = STRING, ctypes.addressof(data)
+    elif array.dtype not in NUMBERS:
+        raise TypeError("input '%s': a tensor of %s is not taken" % (name, array.dtype))
     else:
         kept.append(array)
         number, address = NUMBERS[array.dtype], array.ctypes.data
@@ -255,4 +259,5 @@ def main():
             ask_version(handle)
 
 
-main()
+if __name__ == "__main__":
+    main()
