@@ -194,6 +194,11 @@ void sp_arena_set_budget(sp_arena *arena, sp_budget *budget)
 	arena->budget = budget;
 }
 
+sp_budget *sp_arena_budget(const sp_arena *arena)
+{
+	return arena->budget;
+}
+
 bool sp_arena_own(sp_arena *arena, void (*release)(void *object), void *object)
 {
 	owned *o = sp_arena_alloc(arena, sizeof(*o));

@@ -40,6 +40,9 @@ bool sp_arena_own(sp_arena *arena, void (*release)(void *object), void *object);
 /* Its memory counts against the budget, as one block; call it before the first allocation. */
 void sp_arena_set_budget(sp_arena *arena, sp_budget *budget);
 
+/* NULL: no bound. */
+sp_budget *sp_arena_budget(const sp_arena *arena);
+
 /* NULL when out of memory.  Owned by the arena.  size 0 gives a valid pointer. */
 void *sp_arena_alloc(sp_arena *arena, size_t size);
 
