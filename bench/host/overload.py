@@ -1,0 +1,129 @@
+"""What three times the requests that the host can answer do to it, in each protocol.
+
+    python3 bench/host/overload.py HOST GOLDEN [--seconds 3] [--rounds 3] [--times 3] [--max_queue 64] [--only PROTOCOL...]
+
+HOST is serving_host of a build folder in which `make bench` was run, too; GOLDEN a folder with the golden model ev-wdl, whose largest
+request is sent.  Protocols: json, protobuf, v2 (binary data), grpc.  The host has one core and the load generator another; where there is
+one only they share it, and the figures are those of both.
+
+A round of a protocol measures its capacity with 32 connections, each of which sends when it has its answer.  Then requests arrive at random,
+three times as many, on 512 connections.  The table has the medians of the rounds, and beside them whether the claim holds:
+
+    goodput    good answers per second, as a share of the capacity: 0.95 at least
+    refused    99th percentile from a request's writing to its refusal: below 1 ms
+    accepted   99th percentile from a request's writing to its good answer: not above (requests queued + threads) / capacity, the "bound"
+
+The generator reads answers one after the other, in the time that its own requests leave it: its share of a core is in the table, and near 1
+the times are its own.  Exits 1 when a claim does not hold.
+"""
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+
+if set(sys.argv[1:]) & {"-h", "--help", "help"}:
+    sys.exit(print(sys.modules["__main__"].__doc__))
+
+from compare_host import Host, post
+from protocols import grpc_call, json_call, protobuf_call, v2_binary_call
+
+CALLS = {"json": json_call, "protobuf": protobuf_call, "v2": v2_binary_call, "grpc": grpc_call}
+CLOSED, OPEN, THREADS = 32, 512, 2
+
+
+def pinned(core, command):
+    return ["taskset", "-c", str(core), *command]
+
+
+class PinnedHost(Host):
+    def __init__(self, core, *rest):
+        self.core = core
+        super().__init__(*rest)
+
+    def start(self, command, **options):
+        super().start(pinned(self.core, command), **options)
+
+
+class Overload:
+    def __init__(self, args):
+        self.args = args
+        self.tools = os.path.join(os.path.dirname(os.path.abspath(args.host)), "bench", "host")
+        self.folder = tempfile.TemporaryDirectory()
+        cores = sorted(os.sched_getaffinity(0))
+        self.host_core, self.client_core = cores[0], cores[-1]
+        self.rows = {}
+
+    def largest_body(self):
+        folder = os.path.join(self.args.golden, "ev-wdl", "requests")
+        paths = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".request.json")]
+        with open(max(paths, key=os.path.getsize), "rb") as file:
+            return file.read()
+
+    def load(self, host, call, file, connections, rate=0):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        output = subprocess.check_output(
+            pinned(self.client_core, call.command(self.tools, host.port, file, connections, self.args.seconds, rate)))
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        result = json.loads(output)
+        result["client"] = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / self.args.seconds
+        return result
+
+    def round(self, protocol):
+        host = PinnedHost(self.host_core, self.args.host, os.path.join(self.args.golden, "ev-wdl"),
+                          ["--max_queue=%d" % self.args.max_queue, "--rest_api_num_threads=%d" % THREADS])
+        body = self.largest_body()
+        post(host, "/v1/models/default:predict", body)
+        call = CALLS[protocol]("default", body, json.loads(host.get("/v1/models/default/metadata")))
+        file = os.path.join(self.folder.name, protocol)
+        with open(file, "wb") as out:
+            out.write(call.body)
+        most = self.load(host, call, file, CLOSED)
+        if most["count"] == 0:
+            sys.exit(protocol + ": no request is answered")
+        result = self.load(host, call, file, OPEN, self.args.times * most["rate"])
+        host.end()
+        result["most"] = most["rate"]
+        result["goodput"] = result["rate"] / most["rate"]
+        result["bound"] = (self.args.max_queue + THREADS) / most["rate"] * 1e6
+        self.rows.setdefault(protocol, []).append(result)
+
+    def run(self):
+        protocols = self.args.only or list(CALLS)
+        for _ in range(self.args.rounds):
+            for protocol in protocols:
+                self.round(protocol)
+        print("host on core %d, load generator on core %d" % (self.host_core, self.client_core))
+        print("%-9s %9s %9s %8s %12s %12s %12s %10s %8s %7s" % (
+            "protocol", "capacity", "good/s", "goodput", "refused p99", "accepted p99", "bound", "refused", "broken", "client"))
+        return all([self.print(protocol) for protocol in protocols])
+
+    def print(self, protocol):
+        def of(key):
+            return statistics.median(result[key] for result in self.rows[protocol])
+
+        failed = [words for words, holds in (("goodput", of("goodput") >= 0.95), ("refused", of("refused_p99") < 1000),
+                                             ("accepted", of("sent_p99") <= of("bound")), ("broken", of("broken") == 0)) if not holds]
+        print("%-9s %9.0f %9.0f %8.2f %9.0f us %9.0f us %9.0f us %10.0f %8.0f %7.2f  %s" % (
+            protocol, of("most"), of("rate"), of("goodput"), of("refused_p99"), of("sent_p99"), of("bound"), of("refused"), of("broken"),
+            of("client"), "does not hold: " + ", ".join(failed) if failed else "holds"))
+        return not failed
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("host")
+    parser.add_argument("golden")
+    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--times", type=float, default=3)
+    parser.add_argument("--max_queue", type=int, default=64)
+    parser.add_argument("--only", nargs="*", choices=list(CALLS))
+    sys.exit(0 if Overload(parser.parse_args()).run() else 1)
+
+
+if __name__ == "__main__":
+    main()
