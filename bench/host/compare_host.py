@@ -40,7 +40,7 @@ from protocols import PROTOBUF, Call, message  # noqa: E402
 
 class Server:
     def __init__(self, command, port, **options):
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+        self.process = subprocess.Popen(command, **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **options})
         self.port = port
 
     def cpu_ns(self):

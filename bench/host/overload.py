@@ -64,11 +64,12 @@ class Overload:
             return file.read()
 
     def load(self, host, call, file, connections, rate=0):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        before, cpu = resource.getrusage(resource.RUSAGE_CHILDREN), host.cpu_ns()
         output = subprocess.check_output(
             pinned(self.client_core, call.command(self.tools, host.port, file, connections, self.args.seconds, rate)))
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         result = json.loads(output)
+        result["cpu"] = (host.cpu_ns() - cpu) / 1e9
         result["client"] = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / self.args.seconds
         return result
 
@@ -88,6 +89,10 @@ class Overload:
         host.end()
         result["most"] = most["rate"]
         result["goodput"] = result["rate"] / most["rate"]
+        result["per_cpu"] = result["count"] / result["cpu"] / (most["count"] / most["cpu"])
+        result["share"] = result["cpu"] / self.args.seconds
+        result["most_share"] = most["cpu"] / self.args.seconds
+        result["answers"] = result["rate"] + result["refused"] / self.args.seconds
         result["bound"] = (self.args.max_queue + THREADS) / most["rate"] * 1e6
         self.rows.setdefault(protocol, []).append(result)
 
