@@ -81,35 +81,6 @@ static void fail(const char *what)
 
 /* ------------------------------------------------------------------- sockets */
 
-static void open_connection(connection *c)
-{
-	struct sockaddr_in address = {.sin_family = AF_INET,
-				      .sin_port = htons((uint16_t)all.port),
-				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
-	int on = 1;
-
-	c->fd = socket(AF_INET, SOCK_STREAM, 0);
-	if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&address, sizeof(address)) != 0)
-		fail("connect");
-	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	if (epoll_ctl(all.poll, EPOLL_CTL_ADD, c->fd, &event) != 0)
-		fail("epoll_ctl");
-	c->since = 0;
-	c->size = 0;
-	if (all.grpc)
-		c->call = http2_call_new(&all.call);
-}
-
-static void reopen(connection *c)
-{
-	all.broken++;
-	close(c->fd);
-	if (c->call != NULL)
-		http2_call_free(c->call);
-	open_connection(c);
-}
-
 /* Blocks if the socket's buffer is full.  False when the connection is broken. */
 static bool send_all(const connection *c, const char *data, size_t size)
 {
@@ -133,6 +104,38 @@ static bool send_frames(connection *c)
 		if (!send_all(c, data, size))
 			return false;
 	return true;
+}
+
+static void open_connection(connection *c)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_port = htons((uint16_t)all.port),
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
+	int on = 1;
+
+	c->fd = socket(AF_INET, SOCK_STREAM, 0);
+	if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&address, sizeof(address)) != 0)
+		fail("connect");
+	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	if (epoll_ctl(all.poll, EPOLL_CTL_ADD, c->fd, &event) != 0)
+		fail("epoll_ctl");
+	c->since = 0;
+	c->size = 0;
+	if (!all.grpc)
+		return;
+	c->call = http2_call_new(&all.call);
+	if (!send_frames(c)) /* the preface, so that it is no part of the first request */
+		fail("send");
+}
+
+static void reopen(connection *c)
+{
+	all.broken++;
+	close(c->fd);
+	if (c->call != NULL)
+		http2_call_free(c->call);
+	open_connection(c);
 }
 
 /* Sends the whole request. */
