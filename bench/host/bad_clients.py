@@ -203,3 +203,7 @@ class BadClients:
             for connection in connections:
                 connection.close()
             self.counts["drip"] = self.counts.get("drip", 0) + len(connections)
+
+
+if __name__ == "__main__":
+    print(__doc__)

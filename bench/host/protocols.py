@@ -195,3 +195,7 @@ def grpc_call(model, body, metadata):
 def eas_call(model, data):
     """`data` is DeepRec's PredictRequest."""
     return Call("/api/predict/" + model, data, read_eas, "application/octet-stream")
+
+
+if __name__ == "__main__":
+    print(__doc__)

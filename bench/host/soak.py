@@ -90,7 +90,7 @@ class Fleet(Host):
             self.start([args.host, "--model_config_file=" + self.file, "--wait_for_models", "--port=%d" % self.grpc_port], stderr=log)
 
     def publish_rows(self, full, delta):
-        subprocess.check_call([os.path.join(self.tools, "publish_rows"), self.checkpoints["rows"], str(KEYS), str(full), str(delta)])
+        subprocess.check_call([os.path.join(self.tools, "bench_rows"), self.checkpoints["rows"], str(KEYS), str(full), str(delta)])
 
     def config(self, case, **other):
         with open(os.path.join(self.golden, case, "case.json")) as file:

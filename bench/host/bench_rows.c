@@ -2,7 +2,7 @@
  * Writes a version of the model of tests/golden/ev-rows, in which each number of an answer tells
  * the version (tests/support/row_model.h).
  *
- *   publish_rows CHECKPOINTS KEYS FULL DELTA
+ *   bench_rows CHECKPOINTS KEYS FULL DELTA
  *
  * CHECKPOINTS has a folder v1, with .incremental_checkpoint in it.  DELTA 0 writes the full
  * checkpoint FULL, else that delta on it.
@@ -13,7 +13,7 @@
 #include "bench/usage.h"
 #include "tests/support/row_model.h"
 
-static const char usage[] = "usage: publish_rows CHECKPOINTS KEYS FULL DELTA\n";
+static const char usage[] = "usage: bench_rows CHECKPOINTS KEYS FULL DELTA\n";
 
 int main(int argc, char **argv)
 {
