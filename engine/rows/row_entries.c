@@ -4,6 +4,9 @@
 
 /* Entries of sparse tensors and of masks, distinct elements, and rows of embeddings. */
 
+/* Of a set: each row without entries has got one. */
+static const uint32_t FILLED = UINT32_C(1) << 31;
+
 static bool is_fixed(const sp_row_fact *fact)
 {
 	return fact->kind == SP_ROW_FIXED;
@@ -42,7 +45,8 @@ void sp_row__where(sp_row_step *step)
 		return;
 	out.dims[0] = sp_row_known(SP_ROW_ANY);
 	out.dims[1] = sp_row_known(in->rank);
-	out.lead = (sp_row_lead){.set = step->fresh, .even = in->kind == SP_ROW_ROWS && in->uniform};
+	out.lead = (sp_row_lead){.set = step->fresh,
+				 .even = in->kind == SP_ROW_ROWS && in->uniform};
 	out.of = in->lead.set;
 	out.group = in->kind == SP_ROW_ROWS ? in->dims[0].factor : 0;
 	step->out[0] = out;
@@ -169,7 +173,8 @@ void sp_row__unique(sp_row_step *step)
 void sp_row__fill_empty(sp_row_step *step)
 {
 	uint32_t set = step->in[0]->lead.set;
-	sp_row_lead lead = {.set = step->fresh, .full = true};
+	/* The same entries for every tensor of that set. */
+	sp_row_lead lead = {.set = set | FILLED, .full = true};
 	sp_row_number dims[SP_MAX_RANK];
 	int rank;
 
@@ -285,8 +290,10 @@ static bool read_keys(const sp_column_spec *spec, const sp_row_fact *const *in, 
 		return counts_rows(in[1], SP_ROW_INDICES, set) && is_entries(in[2], set) &&
 		       (!spec->weighted || is_entries(in[4], set)) &&
 		       read_shape(in[3], keys->dims, &keys->rank);
-	if (spec->source == SP_COLUMN_BUCKETS)
+	if (spec->source == SP_COLUMN_BUCKETS) {
 		keys->rank = 2;
+		keys->dims[1] = sp_row_known(spec->number_count);
+	}
 	if (spec->widen && keys->rank < SP_MAX_RANK)
 		keys->dims[keys->rank++] = sp_row_known(1);
 	return in[1]->kind == SP_ROW_ROWS && !spec->weighted;

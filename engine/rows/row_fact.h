@@ -22,7 +22,8 @@ typedef enum sp_row_kind {
 
 	/* The parts' values one after the other; the data says how many entries a row has. */
 	SP_ROW_ENTRIES,
-	/* Entries [n, dims] whose column 0 counts along dimension 0 of the whole of another value. */
+	/* Entries [n, dims] whose column 0 counts along dimension 0 of the whole of another value.
+	 */
 	SP_ROW_INDICES,
 	/* That column alone, [n]. */
 	SP_ROW_POSITIONS,
@@ -35,7 +36,8 @@ typedef enum sp_row_kind {
 	SP_ROW_ALL, /* a bool: whether it is true in all parts */
 } sp_row_kind;
 
-/* An integer, which may be multiplied by R.  A factor that is not known is the same in all parts. */
+/* An integer, which may be multiplied by R.  A factor that is not known is the same in all parts.
+ */
 #define SP_ROW_ANY INT64_MIN
 
 typedef struct sp_row_number {
@@ -43,7 +45,8 @@ typedef struct sp_row_number {
 	bool by_rows;
 } sp_row_number;
 
-/* Dimension 0 of a value: `set` 0 is a multiple of R, others are as many entries as the data has. */
+/* Dimension 0 of a value: `set` 0 is a multiple of R, others are as many entries as the data has.
+ */
 typedef struct sp_row_lead {
 	uint32_t set;
 	bool full; /* of entries: each row has one or more */
@@ -67,7 +70,8 @@ typedef struct sp_row_fact {
 
 	bool uniform; /* of ROWS: all rows are alike, in every request */
 
-	/* Of ALL: a number.  dead_by: the number of the ALL that decides whether there is a value. */
+	/* Of ALL: a number.  dead_by: the number of the ALL that decides whether there is a value.
+	 */
 	uint32_t id, dead_by;
 	const sp_node *why; /* of UNKNOWN: the node to blame */
 } sp_row_fact;
@@ -141,8 +145,8 @@ bool sp_row_join(sp_row_number *to, sp_row_number with);
 bool sp_row_append(sp_row_fact *to, const sp_row_fact *from, int first);
 
 sp_row_rule sp_row__reshape, sp_row__expand_dims, sp_row__squeeze, sp_row__transpose, sp_row__tile,
-	sp_row__strided_slice, sp_row__slice, sp_row__shape, sp_row__size,
-	sp_row__fill, sp_row__range, sp_row__pack, sp_row__concat;
+	sp_row__strided_slice, sp_row__slice, sp_row__shape, sp_row__size, sp_row__fill,
+	sp_row__pack, sp_row__concat;
 sp_row_rule sp_row__where, sp_row__gather, sp_row__gather_nd, sp_row__unique, sp_row__fill_empty,
 	sp_row__sparse_reshape, sp_row__to_dense, sp_row__segment, sp_row__sparse_segment,
 	sp_row__columns, sp_row__kv_gather;

@@ -27,8 +27,7 @@ enum { DEAD_BY_MANY = UINT32_MAX };
 
 static sp_row_fact fact_of(const sp_tensor *tensor)
 {
-	sp_row_fact fact = {
-		.kind = SP_ROW_FIXED, .rank = tensor->shape.rank, .value = tensor};
+	sp_row_fact fact = {.kind = SP_ROW_FIXED, .rank = tensor->shape.rank, .value = tensor};
 
 	for (int d = 0; d < fact.rank; d++)
 		fact.dims[d] = sp_row_known(tensor->shape.dims[d]);
@@ -99,21 +98,23 @@ static void apply_rule(const prover *p, const sp_step *step, uint32_t number)
 			    .out_count = step->out_count,
 			    .fresh = number};
 	sp_row_rule *fn = step->control == NULL ? sp_row_rule_of(step->node->opcode) : NULL;
-	const sp_node *why = NULL;
-	bool uniform = true;
+	const sp_node *why = step->node;
+	bool known = true, uniform = true;
 
 	for (size_t i = 0; i < step->in_count; i++) {
-		if (p->in[i]->kind == SP_ROW_UNKNOWN && is_read(step, i) && why == NULL)
+		if (p->in[i]->kind == SP_ROW_UNKNOWN && is_read(step, i) && known) {
+			known = false;
 			why = p->in[i]->why;
+		}
 		uniform &= p->in[i]->kind == SP_ROW_FIXED || p->in[i]->kind == SP_ROW_NUMBERS ||
 			   (p->in[i]->kind == SP_ROW_ROWS && p->in[i]->uniform);
 	}
 	for (uint32_t k = 0; k < step->out_count; k++)
 		p->out[k] = (sp_row_fact){.kind = SP_ROW_UNKNOWN};
-	if (fn != NULL && why == NULL)
+	if (fn != NULL && known)
 		fn(&rule);
 	for (uint32_t k = 0; k < step->out_count; k++) {
-		p->out[k].why = why != NULL ? why : step->node;
+		p->out[k].why = why;
 		p->out[k].uniform = p->out[k].kind == SP_ROW_ROWS && (uniform || rule.uniform);
 	}
 }
@@ -140,7 +141,7 @@ static sp_status check_effect(const prover *p, const sp_step *step, uint32_t dea
 	const sp_row_fact *condition = step->in_count > 0 ? p->in[0] : NULL;
 	bool holds = step->node->opcode == SP_OPCODE_Assert && condition != NULL;
 
-	if (!node->has_effect || step->node->opcode == SP_OPCODE_Placeholder)
+	if (!node->has_effect)
 		return SP_OK;
 	if (holds && condition->kind == SP_ROW_FIXED && dead_by == 0)
 		return SP_OK;
@@ -185,17 +186,18 @@ static sp_status check_fetches(const prover *p)
 		sp_row_fact room;
 		const sp_row_fact *fact = fact_at(p, p->plan->fetches[i], &room);
 
-		if (fact == &room)
-			continue; /* no input reaches it */
-		if (fact->kind == SP_ROW_ROWS && sp_row_is(fact->dims[0], 1, true))
+		/* No input reaches a constant or a value of the snapshot. */
+		if (fact == &room ||
+		    (fact->kind == SP_ROW_ROWS && sp_row_is(fact->dims[0], 1, true)))
 			continue;
 		if (fact->kind == SP_ROW_UNKNOWN && fact->why != NULL)
 			return sp_error_set(p->err, SP_UNSUPPORTED,
-					    "output %zu depends on node '%s' (%s), of which it is "
-					    "not known that it keeps rows apart",
-					    i, fact->why->name, fact->why->op_name);
+					    "an output depends on node '%s' (%s), which may mix "
+					    "rows",
+					    fact->why->name, fact->why->op_name);
 		return sp_error_set(p->err, SP_UNSUPPORTED,
-				    "output %zu does not have a row for each row of the inputs", i);
+				    "output %zu does not have a row for each row of the inputs",
+				    i + 1);
 	}
 	return SP_OK;
 }

@@ -1,5 +1,7 @@
 #include "engine/rows/row_fact.h"
 
+#include "base/size.h"
+
 /* Shapes, and numbers that follow from them. */
 
 static bool no_rows(const sp_row_number *numbers, int first, int count)
@@ -39,12 +41,11 @@ static void reshape_rows(sp_row_step *step, const sp_row_number *target, int ran
 	for (int d = 0; d < rank; d++)
 		out.dims[d] = target[d];
 	if (target[0].by_rows) {
-		if (target[0].factor == 0)
+		int64_t fixed = product_of(target, 0, rank);
+
+		if (fixed == 0)
 			return;
-		if (known && target[0].factor != SP_ROW_ANY)
-			row /= rest * target[0].factor;
-		else
-			row = SP_ROW_ANY;
+		row = known && fixed != SP_ROW_ANY ? row / fixed : SP_ROW_ANY;
 		for (int d = 1; d < rank; d++)
 			if (out.dims[d].factor == -1)
 				out.dims[d] = sp_row_known(row);
@@ -225,13 +226,15 @@ static void slice_numbers(sp_row_step *step, const slice_entries *e)
 	int64_t first = has(e->begin_mask, 0) ? 0 : e->begin[0].factor;
 	int64_t end = has(e->end_mask, 0) ? size : e->end[0].factor;
 
+	if (in->rank != 1 || e->count != 1 || (e->ellipsis | e->new_axis) != 0 ||
+	    e->stride[0].factor != 1)
+		return;
 	first += first < 0 ? size : 0;
 	end += end < 0 ? size : 0;
-	if (has(e->shrink, 0))
-		end = first + 1;
 	end = end < size ? end : size;
-	if (in->rank != 1 || e->count != 1 || (e->ellipsis | e->new_axis) != 0 || first < 0 ||
-	    first > end || e->stride[0].factor != 1)
+	if (has(e->shrink, 0) && first < size)
+		end = first + 1;
+	if (first < 0 || first > end)
 		return;
 	step->out[0] = sp_row_make_numbers(in->numbers + first, (int)(end - first),
 					   has(e->shrink, 0) ? 0 : 1);
@@ -319,19 +322,19 @@ void sp_row__slice(sp_row_step *step)
 	    count == 0 || !no_rows(begin, 0, count) || !no_rows(size, 0, count))
 		return;
 	if (in->kind == SP_ROW_NUMBERS) {
-		int64_t first = begin[0].factor, rest = in->dims[0].factor - first;
-		int64_t length = size[0].factor == -1 ? rest : size[0].factor;
+		int64_t first = begin[0].factor, all = in->dims[0].factor;
+		int64_t length = size[0].factor == -1 ? all - first : size[0].factor;
 
-		if (first >= 0 && length >= 0 && length <= rest)
+		if (first >= 0 && first <= all && length >= 0 && length <= all - first)
 			step->out[0] = sp_row_make_numbers(in->numbers + first, (int)length, 1);
 		return;
 	}
 	if (!sp_row_has_lead(in) || begin[0].factor != 0 || size[0].factor != -1)
 		return;
 	for (int d = 1; d < count; d++)
-		out.dims[d] = sp_row_known(size[d].factor == -1
-						   ? length_of(begin[d].factor, INT64_MAX, in->dims[d])
-						   : size[d].factor);
+		out.dims[d] = sp_row_known(
+			size[d].factor == -1 ? length_of(begin[d].factor, INT64_MAX, in->dims[d])
+					     : size[d].factor);
 	step->out[0] = out;
 }
 
@@ -341,8 +344,7 @@ void sp_row__shape(sp_row_step *step)
 {
 	for (size_t i = 0; i < step->in_count && i < step->out_count; i++)
 		if (step->in[i]->kind == SP_ROW_ROWS || step->in[i]->kind == SP_ROW_FIXED)
-			step->out[i] =
-				sp_row_make_numbers(step->in[i]->dims, step->in[i]->rank, 1);
+			step->out[i] = sp_row_make_numbers(step->in[i]->dims, step->in[i]->rank, 1);
 }
 
 void sp_row__size(sp_row_step *step)
@@ -361,25 +363,12 @@ void sp_row__fill(sp_row_step *step)
 {
 	sp_row_fact out = {.kind = SP_ROW_FIXED};
 
-	if (step->in[1]->kind != SP_ROW_FIXED || !sp_row_numbers(step->in[0], out.dims, &out.rank) ||
-	    !no_rows(out.dims, 1, out.rank))
+	if (step->in[1]->kind != SP_ROW_FIXED ||
+	    !sp_row_numbers(step->in[0], out.dims, &out.rank) || !no_rows(out.dims, 1, out.rank))
 		return;
 	if (out.rank > 0 && out.dims[0].by_rows)
 		out.kind = SP_ROW_ROWS;
 	step->out[0] = out;
-}
-
-void sp_row__range(sp_row_step *step)
-{
-	sp_row_number number[SP_MAX_RANK];
-	int count;
-
-	for (size_t i = 0; i < step->in_count; i++)
-		if (step->in[i]->kind != SP_ROW_FIXED &&
-		    (!sp_row_numbers(step->in[i], number, &count) || !no_rows(number, 0, count)))
-			return;
-	step->out[0] = (sp_row_fact){.kind = SP_ROW_FIXED, .rank = 1};
-	step->out[0].dims[0] = sp_row_known(SP_ROW_ANY);
 }
 
 /* -------------------------------------------------------------------- joining */
@@ -441,10 +430,9 @@ static bool add_along(sp_row_fact *out, const sp_row_fact *in, int axis)
 
 		if (d != axis && !sp_row_join(&out->dims[d], in->dims[d]))
 			return false;
-		if (d == axis && (*size == SP_ROW_ANY || in->dims[d].factor == SP_ROW_ANY))
+		if (d == axis && (*size == SP_ROW_ANY || in->dims[d].factor == SP_ROW_ANY ||
+				  !sp_i64_add(size, *size, in->dims[d].factor)))
 			*size = SP_ROW_ANY;
-		else if (d == axis)
-			*size += in->dims[d].factor;
 	}
 	return true;
 }
