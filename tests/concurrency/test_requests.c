@@ -248,10 +248,8 @@ static void ignore_line(void *context, int level, const char *line)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(embeddings_under_mod),
-		cmocka_unit_test(embeddings_in_parts),
-		cmocka_unit_test(embeddings_under_rr),
-		cmocka_unit_test(dense_layers_under_mod),
+		cmocka_unit_test(embeddings_under_mod),  cmocka_unit_test(embeddings_in_parts),
+		cmocka_unit_test(embeddings_under_rr),   cmocka_unit_test(dense_layers_under_mod),
 		cmocka_unit_test(dense_layers_under_rr),
 	};
 
