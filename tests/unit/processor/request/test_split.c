@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/alloc.h"
 #include "engine/rows/row_proof.h"
 #include "processor/request/split.h"
 #include "tests/support/small_model.h"
@@ -186,6 +186,28 @@ static void texts_outlive_the_parts(void **state)
 		assert_true(sp_bytes_equal(sp_tensor_strings(fetch)[i], sp_bytes_of(words[i])));
 }
 
+static void nothing_is_allocated_after_a_few_requests(void **state)
+{
+	const sp_tensor feeds[] = {floats(a, ROWS), floats(b, ROWS)};
+	const sp_tensor *fetches[2];
+	uint64_t before = 0;
+	sp_error err;
+
+	(void)state;
+	make_sessions(8 << 20);
+	for (int i = 0; i < 8; i++) {
+		if (i == 4)
+			before = sp_alloc_count();
+		assert_ok(run(0, feeds, sp_session_set_get(set, own), fetches, &err), &err);
+		sp_session_reset(sp_session_set_get(set, own));
+	}
+#ifndef SP_ARENA_DEBUG
+	assert_int_equal(sp_alloc_count(), before);
+#else
+	(void)before;
+#endif
+}
+
 /* The other sessions have no memory: their error is the request's, and they are idle again. */
 static void a_part_that_fails_fails_the_request(void **state)
 {
@@ -218,6 +240,7 @@ int main(void)
 		TEST(few_rows_stay_together),
 		TEST(inputs_of_other_rows_stay_together),
 		TEST(texts_outlive_the_parts),
+		TEST(nothing_is_allocated_after_a_few_requests),
 		TEST(a_part_that_fails_fails_the_request),
 	};
 
