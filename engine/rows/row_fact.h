@@ -91,7 +91,7 @@ typedef struct sp_row_step {
 /* Fills in what is known of the outputs. */
 typedef void sp_row_rule(sp_row_step *step);
 
-/* The rule of an operator; NULL: nothing is known of its outputs.  No input is UNKNOWN. */
+/* The rule of an operator with inputs, none UNKNOWN; NULL: nothing is known of its outputs. */
 sp_row_rule *sp_row_rule_of(sp_opcode opcode);
 
 /* -------------------------------------------------- for the files of this folder */

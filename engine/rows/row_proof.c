@@ -111,7 +111,7 @@ static void apply_rule(const prover *p, const sp_step *step, uint32_t number)
 	}
 	for (uint32_t k = 0; k < step->out_count; k++)
 		p->out[k] = (sp_row_fact){.kind = SP_ROW_UNKNOWN};
-	if (fn != NULL && known)
+	if (fn != NULL && known && step->in_count != 0)
 		fn(&rule);
 	for (uint32_t k = 0; k < step->out_count; k++) {
 		p->out[k].why = why;

@@ -116,13 +116,13 @@ static void multiply(sp_row_step *step)
 		alike(step);
 }
 
-/* R >= 2, which graphs of JAX ask for, is true. */
+/* What JAX asks of a dimension of any size: R, which is 2 or more, is at least 1. */
 static void at_least(sp_row_step *step)
 {
 	const sp_row_fact *a = step->in[0];
 
 	if (a->kind == SP_ROW_NUMBERS && a->rank == 0 && a->numbers[0].by_rows &&
-	    a->numbers[0].factor >= 1 && sp_row_scalar(step->in[1], INT64_MAX) <= 2)
+	    a->numbers[0].factor >= 1 && sp_row_scalar(step->in[1], INT64_MAX) <= 1)
 		step->out[0] = (sp_row_fact){.kind = SP_ROW_FIXED, .rank = 0};
 	else
 		alike(step);

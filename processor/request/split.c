@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -10,13 +11,18 @@
 
 /*
  * Every part but the first has the session number that it acquired, and the place of that number.
- * There are as many threads as there can be such parts, so a part that is handed over begins at
- * once.  Its thread copies the part's rows of the inputs to its own session; the thread of the
- * request reads the outputs there, and then gives the session back.
+ * There are as many threads as there can be such parts.  The thread that takes a part copies its
+ * rows of the inputs to the part's session; the thread of the request reads the outputs there, and
+ * then gives the session back.
+ *
+ * Where processors are busy a thread may begin late.  The thread of the request takes those parts
+ * itself that no other has taken when its own is done.  A job may so come to a thread when its part
+ * is done, or even belongs to the next request of that number, which it then may take as well.
  */
 typedef struct part {
 	sp_thread_pool_job job;
-	sem_t done;
+	atomic_bool taken; /* from then on it belongs to the thread that set it */
+	sem_t done;        /* when another thread has taken it */
 	size_t number;
 	struct part *next; /* the part with the rows behind */
 
@@ -88,10 +94,10 @@ static void run_job(sp_thread_pool_job *job, bool cancelled)
 {
 	part *p = (part *)job;
 
-	if (cancelled)
-		p->status = sp_error_set(&p->err, SP_CANCELLED, "the model is being closed");
-	else
-		p->status = run_part(p, &p->err);
+	(void)cancelled; /* no request is running then */
+	if (atomic_exchange(&p->taken, true))
+		return;
+	p->status = run_part(p, &p->err);
 	sem_post(&p->done);
 }
 
@@ -149,7 +155,7 @@ static void wait_for(part *p)
 		continue;
 }
 
-/* Divides the rows evenly, hands over all parts but `own`, and runs that. */
+/* Divides the rows evenly, and hands over all parts but `own`. */
 static sp_status run_parts(const sp_split_target *target, part *own, size_t count, int64_t rows,
 			   sp_error *err)
 {
@@ -163,12 +169,16 @@ static sp_status run_parts(const sp_split_target *target, part *own, size_t coun
 		if (p == own)
 			continue;
 		p->session = sp_session_set_get(target->sessions, p->number);
-		if (!sp_thread_pool_try_add(target->splitter->threads, &p->job))
-			run_job(&p->job, false);
+		atomic_store(&p->taken, false);
+		(void)sp_thread_pool_try_add(target->splitter->threads, &p->job);
 	}
 	own->status = run_part(own, &own->err);
-	for (part *p = own->next; p != NULL; p = p->next)
-		wait_for(p);
+	for (part *p = own->next; p != NULL; p = p->next) {
+		if (atomic_exchange(&p->taken, true))
+			wait_for(p);
+		else
+			p->status = run_part(p, &p->err);
+	}
 	for (part *p = own; p != NULL; p = p->next)
 		if (p->status != SP_OK)
 			return sp_error_set(err, p->status, "%s", p->err.text);
@@ -279,6 +289,7 @@ sp_status sp_splitter_create(sp_splitter **out, sp_session_group *group, size_t 
 	splitter->count = count;
 	for (size_t i = 0; i < count; i++) {
 		splitter->parts[i] = (part){.job = {run_job}, .number = i};
+		atomic_init(&splitter->parts[i].taken, true);
 		sem_init(&splitter->parts[i].done, 0, 0);
 	}
 	status = count > 1 ? sp_thread_pool_create(&splitter->threads, count - 1, count, "sp-part",
