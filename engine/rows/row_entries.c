@@ -7,11 +7,6 @@
 /* Of a set: each row without entries has got one. */
 static const uint32_t FILLED = UINT32_C(1) << 31;
 
-static bool is_fixed(const sp_row_fact *fact)
-{
-	return fact->kind == SP_ROW_FIXED;
-}
-
 /* Whether they are the row numbers, or begin with the row number, of entries of `set`. */
 static bool counts_rows(const sp_row_fact *fact, sp_row_kind kind, uint32_t set)
 {
@@ -84,7 +79,7 @@ static void gather_numbers(sp_row_step *step)
 	sp_row_number at[SP_MAX_RANK], found[SP_MAX_RANK];
 	int count;
 
-	if (!is_fixed(step->in[1]) || !sp_row_numbers(step->in[1], at, &count))
+	if (!sp_row_is_fixed(step->in[1]) || !sp_row_numbers(step->in[1], at, &count))
 		return;
 	for (int i = 0; i < count; i++) {
 		if (at[i].factor < 0 || at[i].factor >= numbers->dims[0].factor)
@@ -100,7 +95,7 @@ static void gather_along(sp_row_step *step, int axis)
 	sp_row_fact out = *params;
 
 	out.rank = axis;
-	if (axis != 0 && sp_row_has_lead(params) && is_fixed(step->in[1]) &&
+	if (axis != 0 && sp_row_has_lead(params) && sp_row_is_fixed(step->in[1]) &&
 	    sp_row_append(&out, step->in[1], 0) && sp_row_append(&out, params, axis + 1))
 		step->out[0] = out;
 }
@@ -117,7 +112,7 @@ void sp_row__gather(sp_row_step *step)
 		gather_along(step, sp_row_axis(axis, params->rank));
 	} else if (params->kind == SP_ROW_NUMBERS) {
 		gather_numbers(step);
-	} else if (is_fixed(params)) {
+	} else if (sp_row_is_fixed(params)) {
 		out = *ids;
 		if ((sp_row_has_lead(ids) || ids->kind == SP_ROW_DISTINCT) &&
 		    sp_row_append(&out, params, 1))
@@ -143,7 +138,7 @@ void sp_row__gather_nd(sp_row_step *step)
 	if (depth < 1 || depth > params->rank || indices->rank < 2)
 		return;
 	out.rank--;
-	if (is_fixed(params) && sp_row_has_lead(indices)) {
+	if (sp_row_is_fixed(params) && sp_row_has_lead(indices)) {
 		if (sp_row_append(&out, params, (int)depth))
 			step->out[0] = out;
 	} else if (indices->kind == SP_ROW_INDICES && count_along(indices, params) &&
@@ -179,7 +174,7 @@ void sp_row__fill_empty(sp_row_step *step)
 	int rank;
 
 	if (!counts_rows(step->in[0], SP_ROW_INDICES, set) || !is_entries(step->in[1], set) ||
-	    !read_shape(step->in[2], dims, &rank) || !is_fixed(step->in[3]))
+	    !read_shape(step->in[2], dims, &rank) || !sp_row_is_fixed(step->in[3]))
 		return;
 	for (int i = 0; i < 2; i++) {
 		step->out[i] = *step->in[i];
@@ -216,8 +211,9 @@ void sp_row__to_dense(sp_row_step *step)
 	if (counts_rows(step->in[0], SP_ROW_INDICES, set) &&
 	    read_shape(step->in[1], out.dims, &out.rank) &&
 	    sp_row_is(step->in[0]->dims[1], out.rank, false) &&
-	    (is_entries(step->in[2], set) || (is_fixed(step->in[2]) && step->in[2]->rank == 0)) &&
-	    is_fixed(step->in[3]))
+	    (is_entries(step->in[2], set) ||
+	     (sp_row_is_fixed(step->in[2]) && step->in[2]->rank == 0)) &&
+	    sp_row_is_fixed(step->in[3]))
 		step->out[0] = out;
 }
 
@@ -272,7 +268,8 @@ void sp_row__kv_gather(sp_row_step *step)
 	const sp_row_fact *keys = step->in[1];
 	sp_row_fact out = *keys;
 
-	if (!is_fixed(step->in[0]) || !is_fixed(step->in[2]) || out.rank == SP_MAX_RANK ||
+	if (!sp_row_is_fixed(step->in[0]) || !sp_row_is_fixed(step->in[2]) ||
+	    out.rank == SP_MAX_RANK ||
 	    sp_row_attr(step->node, "is_use_default_value_tensor", 0) != 0 ||
 	    (!sp_row_has_lead(keys) && keys->kind != SP_ROW_DISTINCT))
 		return;
@@ -305,7 +302,7 @@ static void look_up(sp_row_step *step, const sp_column_spec *spec, const sp_row_
 	int lead = spec->row_dims != 0 ? (int)spec->row_dims : 1;
 	sp_row_fact keys, out = {.kind = SP_ROW_ROWS};
 
-	if (!is_fixed(in[0]) || !read_keys(spec, in, &keys) || lead > keys.rank)
+	if (!sp_row_is_fixed(in[0]) || !read_keys(spec, in, &keys) || lead > keys.rank)
 		return;
 	for (int d = 0; d < lead; d++)
 		out.dims[out.rank++] = keys.dims[d];

@@ -2,6 +2,16 @@
 
 #include "base/size.h"
 
+bool sp_row_is_fixed(const sp_row_fact *fact)
+{
+	int count = fact->rank == 0 ? 1 : (int)fact->dims[0].factor;
+
+	for (int i = 0; fact->kind == SP_ROW_NUMBERS && i < count; i++)
+		if (fact->numbers[i].by_rows)
+			return false;
+	return fact->kind == SP_ROW_FIXED || fact->kind == SP_ROW_NUMBERS;
+}
+
 int64_t sp_row_scalar(const sp_row_fact *fact, int64_t fallback)
 {
 	const sp_tensor *value = fact->kind == SP_ROW_FIXED ? fact->value : NULL;

@@ -70,9 +70,8 @@ typedef struct sp_row_fact {
 
 	bool uniform; /* of ROWS: all rows are alike, in every request */
 
-	/* Of ALL: a number.  dead_by: the number of the ALL that decides whether there is a value.
-	 */
-	uint32_t id, dead_by;
+	uint32_t id;        /* of ALL: a number */
+	uint32_t dead_by;   /* the number of the ALL that decides whether there is a value */
 	const sp_node *why; /* of UNKNOWN: the node to blame */
 } sp_row_fact;
 
@@ -117,6 +116,9 @@ static inline bool sp_row_has_lead(const sp_row_fact *fact)
 	return fact->kind == SP_ROW_ROWS || fact->kind == SP_ROW_ENTRIES;
 }
 
+/* Whether the value is the same in all parts. */
+bool sp_row_is_fixed(const sp_row_fact *fact);
+
 /* Integer 0 of a fixed value with one element, or `fallback`. */
 int64_t sp_row_scalar(const sp_row_fact *fact, int64_t fallback);
 
@@ -132,10 +134,7 @@ bool sp_row_multiply(sp_row_number *out, sp_row_number by);
 /* An attribute, or its default. */
 int64_t sp_row_attr(const sp_node *node, const char *name, int64_t fallback);
 
-/*
- * An axis >= 1 out of a value of `rank`; 0: axis 0, or not known.  `axis` is FIXED; `number` its
- * value.
- */
+/* `number` as an axis >= 1 of a value of `rank`; 0: it is axis 0, or none. */
 int sp_row_axis(int64_t number, int rank);
 
 /* Broadcasts two dimensions into *to; false when they cannot be, or it is not known. */

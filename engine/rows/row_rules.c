@@ -19,15 +19,6 @@ static bool same_lead(const sp_row_fact *a, const sp_row_fact *b)
 	       (a->kind == SP_ROW_DISTINCT ? a->of == b->of : a->lead.set == b->lead.set);
 }
 
-static bool is_fixed(const sp_row_fact *fact)
-{
-	if (fact->kind == SP_ROW_NUMBERS)
-		for (int i = 0; i < (fact->rank == 0 ? 1 : (int)fact->dims[0].factor); i++)
-			if (fact->numbers[i].by_rows)
-				return false;
-	return fact->kind == SP_ROW_FIXED || fact->kind == SP_ROW_NUMBERS;
-}
-
 /*
  * The first input that is not fixed; a fixed one if there is none.  NULL when inputs do not have
  * one dimension 0.
@@ -39,7 +30,7 @@ static const sp_row_fact *leader(const sp_row_step *step)
 	for (size_t i = 0; i < step->in_count; i++) {
 		const sp_row_fact *in = step->in[i];
 
-		if (is_fixed(in))
+		if (sp_row_is_fixed(in))
 			continue;
 		if ((!sp_row_has_lead(in) && in->kind != SP_ROW_DISTINCT) ||
 		    (found != NULL && !same_lead(found, in)))
@@ -49,8 +40,7 @@ static const sp_row_fact *leader(const sp_row_step *step)
 	return found != NULL || step->in_count == 0 ? found : step->in[0];
 }
 
-/* Elementwise with broadcasting.  Along the rows a fixed value must be 1, or have fewer dimensions.
- */
+/* Elementwise with broadcasting.  A fixed value has fewer dimensions than rows, or 1 for them. */
 static void alike(sp_row_step *step)
 {
 	const sp_row_fact *lead = leader(step);
@@ -60,24 +50,24 @@ static void alike(sp_row_step *step)
 		out.rank = step->in[i]->rank > out.rank ? step->in[i]->rank : out.rank;
 	for (int d = 0; d < out.rank; d++)
 		out.dims[d] = sp_row_known(1);
-	if (lead == NULL || (!is_fixed(lead) && lead->rank != out.rank))
+	if (lead == NULL || (!sp_row_is_fixed(lead) && lead->rank != out.rank))
 		return;
-	if (!is_fixed(lead))
+	if (!sp_row_is_fixed(lead))
 		out = *lead;
 	for (size_t i = 0; i < step->in_count; i++) {
 		const sp_row_fact *in = step->in[i];
 		int shift = out.rank - in->rank;
 
 		for (int d = 0; d < in->rank; d++) {
-			bool is_lead = d + shift == 0 && !is_fixed(lead);
+			bool is_lead = d + shift == 0 && !sp_row_is_fixed(lead);
 
-			if (is_lead && is_fixed(in) && sp_row_is(in->dims[d], 1, false))
+			if (is_lead && sp_row_is_fixed(in) && sp_row_is(in->dims[d], 1, false))
 				continue;
-			if ((is_lead && is_fixed(in)) ||
+			if ((is_lead && sp_row_is_fixed(in)) ||
 			    !sp_row_join(&out.dims[d + shift], in->dims[d]))
 				return;
 		}
-		if (shift != 0 && !is_fixed(in))
+		if (shift != 0 && !sp_row_is_fixed(in))
 			return;
 	}
 	step->out[0] = out;
@@ -168,7 +158,7 @@ static void table_find(sp_row_step *step)
 	const sp_row_fact *keys = step->in[1];
 	sp_resource *table;
 
-	if (step->in[0]->value == NULL || step->in[2]->rank != 0 || !is_fixed(step->in[2]) ||
+	if (step->in[0]->value == NULL || step->in[2]->rank != 0 || !sp_row_is_fixed(step->in[2]) ||
 	    (!sp_row_has_lead(keys) && keys->kind != SP_ROW_DISTINCT) ||
 	    sp_resources_get(step->resources, step->in[0]->value, SP_RESOURCE_HASH_TABLE, &table,
 			     NULL) != SP_OK ||
@@ -265,7 +255,7 @@ static void along(sp_row_step *step)
 
 static void top_k(sp_row_step *step)
 {
-	if (!sp_row_has_lead(step->in[0]) || step->in[0]->rank < 2 || !is_fixed(step->in[1]))
+	if (!sp_row_has_lead(step->in[0]) || step->in[0]->rank < 2 || !sp_row_is_fixed(step->in[1]))
 		return;
 	for (size_t i = 0; i < 2; i++) {
 		step->out[i] = *step->in[0];
@@ -297,8 +287,9 @@ static void one_hot(sp_row_step *step)
 	int64_t axis = sp_row_attr(step->node, "axis", -1);
 	int at = axis == -1 ? in->rank : sp_row_axis(axis, in->rank + 1);
 
-	if (!sp_row_has_lead(in) || in->rank == SP_MAX_RANK || at == 0 || !is_fixed(step->in[1]) ||
-	    !is_fixed(step->in[2]) || !is_fixed(step->in[3]))
+	if (!sp_row_has_lead(in) || in->rank == SP_MAX_RANK || at == 0 ||
+	    !sp_row_is_fixed(step->in[1]) || !sp_row_is_fixed(step->in[2]) ||
+	    !sp_row_is_fixed(step->in[3]))
 		return;
 	step->out[0] = *in;
 	step->out[0].dims[at] = sp_row_known(sp_row_scalar(step->in[1], SP_ROW_ANY));
@@ -308,8 +299,8 @@ static void one_hot(sp_row_step *step)
 
 static void band_part(sp_row_step *step)
 {
-	if (step->in[0]->kind == SP_ROW_ROWS && step->in[0]->rank >= 3 && is_fixed(step->in[1]) &&
-	    is_fixed(step->in[2]))
+	if (step->in[0]->kind == SP_ROW_ROWS && step->in[0]->rank >= 3 &&
+	    sp_row_is_fixed(step->in[1]) && sp_row_is_fixed(step->in[2]))
 		step->out[0] = *step->in[0];
 }
 
@@ -327,7 +318,7 @@ static void dense(sp_row_step *step)
 
 static void bias_add(sp_row_step *step)
 {
-	if (sp_row_has_lead(step->in[0]) && step->in[0]->rank >= 2 && is_fixed(step->in[1]))
+	if (sp_row_has_lead(step->in[0]) && step->in[0]->rank >= 2 && sp_row_is_fixed(step->in[1]))
 		step->out[0] = *step->in[0];
 }
 
@@ -345,7 +336,7 @@ static void product(sp_row_step *step)
 	for (int i = 0; i < 2; i++) {
 		const sp_row_fact *in = step->in[i];
 
-		if (in->kind == SP_ROW_ROWS ? in->rank != out.rank : !is_fixed(in))
+		if (in->kind == SP_ROW_ROWS ? in->rank != out.rank : !sp_row_is_fixed(in))
 			return;
 		if (in->kind != SP_ROW_ROWS && in->rank > out.rank)
 			return;
@@ -408,7 +399,7 @@ static void einsum(sp_row_step *step)
 		char end = i + 1 < step->in_count ? ',' : '-';
 		size_t first = at;
 
-		if ((in->kind != SP_ROW_ROWS && !is_fixed(in)) || first >= text.size ||
+		if ((in->kind != SP_ROW_ROWS && !sp_row_is_fixed(in)) || first >= text.size ||
 		    !read_letters(text, first, end, in, sizes))
 			return;
 		if (in->kind == SP_ROW_ROWS && row != 0 && row != text.data[first])
