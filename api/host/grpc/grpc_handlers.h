@@ -28,8 +28,4 @@ sp_grpc_handler sp_grpc__repository_unload;
 
 sp_grpc_handler sp_grpc__health_check;
 
-/* Reads a request that has a name and a version. */
-SP_MUST_CHECK sp_status sp_grpc__name_and_version(sp_grpc_call *call, sp_bytes *name,
-						  sp_bytes *version, sp_error *err);
-
 #endif

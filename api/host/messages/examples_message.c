@@ -3,13 +3,6 @@
 #include <string.h>
 
 #include "api/host/messages/message_fields.h"
-#include "base/size.h"
-#include "base/wire.h"
-
-static sp_status malformed(sp_error *err)
-{
-	return sp_error_set(err, SP_INVALID, "the message cannot be parsed");
-}
 
 /* ------------------------------------------------------------------ examples */
 
@@ -39,46 +32,29 @@ static sp_status add_example(input_scan *scan, sp_bytes example, sp_error *err)
 	return SP_OK;
 }
 
-static sp_status join(sp_bytes *out, sp_bytes first, sp_bytes second, sp_arena *arena,
-		      sp_error *err)
-{
-	char *joined = sp_arena_alloc(arena, first.size + second.size);
-
-	if (joined == NULL)
-		return sp_no_memory(err, "an example");
-	if (first.size != 0)
-		memcpy(joined, first.data, first.size);
-	if (second.size != 0)
-		memcpy(joined + first.size, second.data, second.size);
-	*out = (sp_bytes){joined, first.size + second.size};
-	return SP_OK;
-}
-
 static sp_status scan_list(input_scan *scan, sp_bytes message, sp_error *err)
 {
 	sp_wire wire = sp_wire_of(message);
-	sp_wire_result result;
 	sp_wire_field field;
 
-	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field)) {
 		if (field.type != SP_WIRE_BYTES)
 			continue;
 		if (field.number == SP_LIST_EXAMPLES)
 			SP_TRY(add_example(scan, field.bytes, err));
 		else if (field.number == SP_LIST_CONTEXT &&
 			 scan->kind == SP_INPUT_LIST_WITH_CONTEXT)
-			SP_TRY(join(&scan->context, scan->context, field.bytes, scan->arena, err));
+			SP_TRY(sp_message_join(&scan->context, field.bytes, scan->arena, err));
 	}
-	return result == SP_WIRE_END ? SP_OK : malformed(err);
+	return sp_message_end(&wire, err);
 }
 
 static sp_status scan_input(input_scan *scan, sp_bytes message, sp_error *err)
 {
 	sp_wire wire = sp_wire_of(message);
-	sp_wire_result result;
 	sp_wire_field field;
 
-	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field)) {
 		if (field.type != SP_WIRE_BYTES ||
 		    (field.number != SP_INPUT_LIST && field.number != SP_INPUT_LIST_WITH_CONTEXT))
 			continue;
@@ -89,7 +65,7 @@ static sp_status scan_input(input_scan *scan, sp_bytes message, sp_error *err)
 		}
 		SP_TRY(scan_list(scan, field.bytes, err));
 	}
-	return result == SP_WIRE_END ? SP_OK : malformed(err);
+	return sp_message_end(&wire, err);
 }
 
 sp_status sp_examples_message_decode(const sp_bytes **out, size_t *count, sp_bytes message,
@@ -97,17 +73,19 @@ sp_status sp_examples_message_decode(const sp_bytes **out, size_t *count, sp_byt
 {
 	input_scan scan = {.arena = arena};
 	sp_wire wire = sp_wire_of(message);
-	sp_wire_result result;
 	sp_wire_field field;
 
-	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD)
+	while (sp_wire_next(&wire, &field))
 		if (field.number == SP_EXAMPLES_INPUT && field.type == SP_WIRE_BYTES)
 			SP_TRY(scan_input(&scan, field.bytes, err));
-	if (result != SP_WIRE_END)
-		return malformed(err);
+	SP_TRY(sp_message_end(&wire, err));
 	/* Two serialized messages after each other are one: the example's features win. */
-	for (size_t i = 0; scan.context.size != 0 && i < scan.count; i++)
-		SP_TRY(join(&scan.examples[i], scan.context, scan.examples[i], arena, err));
+	for (size_t i = 0; scan.context.size != 0 && i < scan.count; i++) {
+		sp_bytes whole = scan.context;
+
+		SP_TRY(sp_message_join(&whole, scan.examples[i], arena, err));
+		scan.examples[i] = whole;
+	}
 	*out = scan.examples;
 	*count = scan.count;
 	return SP_OK;
@@ -118,11 +96,10 @@ sp_status sp_examples_message_decode(const sp_bytes **out, size_t *count, sp_byt
 static sp_status read_task(sp_inference_task *out, sp_bytes message, sp_error *err)
 {
 	sp_wire wire = sp_wire_of(message);
-	sp_wire_result result;
 	sp_wire_field field;
 
 	memset(out, 0, sizeof(*out));
-	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field)) {
 		if (field.type != SP_WIRE_BYTES)
 			continue;
 		if (field.number == SP_TASK_SPEC)
@@ -130,7 +107,7 @@ static sp_status read_task(sp_inference_task *out, sp_bytes message, sp_error *e
 		else if (field.number == SP_TASK_METHOD)
 			out->method = field.bytes;
 	}
-	return result == SP_WIRE_END ? SP_OK : malformed(err);
+	return sp_message_end(&wire, err);
 }
 
 sp_status sp_examples_message_tasks(const sp_inference_task **out, size_t *count, sp_bytes message,
@@ -141,13 +118,13 @@ sp_status sp_examples_message_tasks(const sp_inference_task **out, size_t *count
 	sp_wire_field field;
 	size_t found = 0, read = 0;
 
-	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD)
+	while (sp_wire_next(&wire, &field))
 		found += field.number == SP_MULTI_TASKS && field.type == SP_WIRE_BYTES;
 	tasks = sp_arena_array(arena, found, sizeof(*tasks));
 	if (tasks == NULL)
 		return sp_no_memory(err, "the tasks");
 	wire = sp_wire_of(message);
-	while (read < found && sp_wire_next(&wire, &field) == SP_WIRE_FIELD)
+	while (read < found && sp_wire_next(&wire, &field))
 		if (field.number == SP_MULTI_TASKS && field.type == SP_WIRE_BYTES)
 			SP_TRY(read_task(&tasks[read++], field.bytes, err));
 	*out = tasks;
@@ -161,7 +138,7 @@ sp_bytes sp_examples_message_model(sp_bytes message)
 	sp_inference_task task;
 	sp_wire_field field;
 
-	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD)
+	while (sp_wire_next(&wire, &field))
 		if (field.number == SP_MULTI_TASKS && field.type == SP_WIRE_BYTES)
 			return read_task(&task, field.bytes, NULL) == SP_OK ? task.spec.name
 									    : (sp_bytes){"", 0};
@@ -243,21 +220,22 @@ static unsigned char *put_result(unsigned char *at, const sp_examples_result *re
 	return at;
 }
 
-/* The result under its number, and the model_spec. */
-static unsigned char *put_both(unsigned char *at, uint32_t result_number, uint32_t spec_number,
-			       const sp_examples_result *result, const sp_model_spec *spec)
+static unsigned char *put_spec(unsigned char *at, uint32_t number, const sp_model_spec *spec)
 {
-	if (spec_number < result_number) {
-		at = sp_wire_put_header(at, spec_number, sp_model_spec_size(spec));
-		at = sp_model_spec_put(at, spec);
-	}
+	at = sp_wire_put_header(at, number, sp_model_spec_size(spec));
+	return sp_model_spec_put(at, spec);
+}
+
+/* The result under its number, and the model_spec. */
+static void put_both(unsigned char *at, uint32_t result_number, uint32_t spec_number,
+		     const sp_examples_result *result, const sp_model_spec *spec)
+{
+	if (spec_number < result_number)
+		at = put_spec(at, spec_number, spec);
 	at = sp_wire_put_header(at, result_number, result_size(result));
 	at = put_result(at, result);
-	if (spec_number > result_number) {
-		at = sp_wire_put_header(at, spec_number, sp_model_spec_size(spec));
-		at = sp_model_spec_put(at, spec);
-	}
-	return at;
+	if (spec_number > result_number)
+		put_spec(at, spec_number, spec);
 }
 
 static size_t both_size(const sp_examples_result *result, const sp_model_spec *spec)

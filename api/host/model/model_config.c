@@ -6,13 +6,15 @@
 #include "api/host/model/config_text.h"
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/wire.h"
 
 enum {
 	MAX_FILE_BYTES = 16 << 20,
 	FIRST_ARENA = 16 << 10,
 	MAX_NAME = 500,
 	MAX_MODELS = 4096,
-	MAX_LABELS = 1000
+	MAX_LABELS = 1000,
+	MAX_VERSIONS = 1000
 };
 
 #define END                          \
@@ -54,6 +56,8 @@ static sp_status add_specific(void *out, const sp_config_field *field, sp_arena 
 	sp_version_policy *policy = out;
 	int64_t *versions;
 
+	if (policy->specific_count == MAX_VERSIONS)
+		return sp_config_fail(field, "there are too many of them", err);
 	SP_TRY(grow(&policy->specific, policy->specific_count, sizeof(int64_t), arena, err));
 	versions = (int64_t *)(uintptr_t)policy->specific;
 	SP_TRY(read_version(&versions[policy->specific_count], field, arena, err));
@@ -207,16 +211,48 @@ static sp_status read_list(void *out, const sp_config_field *field, sp_arena *ar
 				      arena, err);
 }
 
-static sp_status read_text(sp_model_configs *configs, sp_bytes text, sp_error *err)
+static sp_status read_server(sp_model_configs *configs, const sp_config_field *first, sp_error *err)
 {
 	static const sp_config_member members[] = {{"model_config_list", 0, read_list, false},
 						   {"custom_model_config", 0, refuse_custom, false},
 						   END};
-	const sp_config_field *first;
 
-	SP_TRY(sp_config_text_parse(&first, text, configs->arena, err));
 	return sp_config_read_members(configs, first, "tensorflow.serving.ModelServerConfig",
 				      members, configs->arena, err);
+}
+
+static sp_status read_text(sp_model_configs *configs, sp_bytes text, sp_error *err)
+{
+	const sp_config_field *first;
+	sp_status status = sp_config_text_parse(&first, text, configs->arena, err);
+
+	if (status == SP_OK)
+		status = read_server(configs, first, err);
+	if (status == SP_INVALID)
+		sp_error_prefix(err, status,
+				"Error parsing text-format tensorflow.serving.ModelServerConfig");
+	return status;
+}
+
+static sp_status read_message(sp_model_configs *configs, sp_bytes request, sp_error *err)
+{
+	enum { CONFIG = 1, LIST = 1, CUSTOM = 2 };
+	sp_bytes config = {NULL, 0}, list = {NULL, 0}, custom = {NULL, 0};
+	const sp_wire_place kinds[] = {{LIST, SP_WIRE_BYTES, &list},
+				       {CUSTOM, SP_WIRE_BYTES, &custom}};
+	const sp_config_field *first;
+
+	if (!sp_wire_read(request, &(sp_wire_place){CONFIG, SP_WIRE_BYTES, &config}, 1) ||
+	    !sp_wire_read(config, kinds, 2))
+		return sp_error_set(err, SP_INVALID, "the message cannot be parsed");
+	if (custom.data != NULL)
+		return sp_error_set(err, SP_UNSUPPORTED, "custom_model_config is not supported");
+	if (list.data == NULL)
+		return sp_error_set(err, SP_INVALID,
+				    "ServerConfig type not supported by HandleReloadConfigRequest."
+				    " Only ModelConfigList is currently supported");
+	SP_TRY(sp_config_wire_parse(&first, config, configs->arena, err));
+	return read_server(configs, first, err);
 }
 
 /* ------------------------------------------------------------------------ JSON */
@@ -401,9 +437,14 @@ static sp_status read_json(sp_model_configs *configs, sp_bytes text, sp_error *e
 {
 	static const sp_config_member members[] = {{"models", 0, read_json_model, true}, END};
 	const sp_config_field *first;
+	sp_status status = sp_config_json_parse(&first, text, configs->arena, err);
 
-	SP_TRY(sp_config_json_parse(&first, text, configs->arena, err));
-	return sp_config_read_members(configs, first, "models", members, configs->arena, err);
+	if (status == SP_OK)
+		status = sp_config_read_members(configs, first, "models", members, configs->arena,
+						err);
+	if (status == SP_INVALID)
+		sp_error_prefix(err, status, "Error parsing the JSON configuration of models");
+	return status;
 }
 
 /* ----------------------------------------------------------------------- rules */
@@ -583,20 +624,17 @@ static bool is_json(sp_bytes text)
 	return at < text.size && (text.data[at] == '"' || text.data[at] == '}');
 }
 
-sp_status sp_model_configs_parse(sp_model_configs **out, sp_bytes text, sp_error *err)
+typedef sp_status read_form(sp_model_configs *configs, sp_bytes bytes, sp_error *err);
+
+/* Reads and checks models in one of the forms. */
+static sp_status make(sp_model_configs **out, sp_bytes bytes, read_form *read, sp_error *err)
 {
 	sp_model_configs *configs = sp_model_configs_create(0);
-	bool json = is_json(text);
 	sp_status status;
 
 	if (configs == NULL)
 		return sp_no_memory(err, "the configuration of models");
-	status = json ? read_json(configs, text, err) : read_text(configs, text, err);
-	if (status == SP_INVALID)
-		sp_error_prefix(err, status, "%s",
-				json ? "Error parsing the JSON configuration of models"
-				     : "Error parsing text-format "
-				       "tensorflow.serving.ModelServerConfig");
+	status = read(configs, bytes, err);
 	if (status == SP_OK)
 		status = sp_model_configs_check(configs, err);
 	if (status != SP_OK) {
@@ -605,6 +643,16 @@ sp_status sp_model_configs_parse(sp_model_configs **out, sp_bytes text, sp_error
 	}
 	*out = configs;
 	return SP_OK;
+}
+
+sp_status sp_model_configs_parse(sp_model_configs **out, sp_bytes text, sp_error *err)
+{
+	return make(out, text, is_json(text) ? read_json : read_text, err);
+}
+
+sp_status sp_model_configs_decode(sp_model_configs **out, sp_bytes request, sp_error *err)
+{
+	return make(out, request, read_message, err);
 }
 
 sp_status sp_model_configs_read(sp_model_configs **out, char **text, const char *path,

@@ -86,6 +86,13 @@ typedef struct sp_model_configs {
 SP_MUST_CHECK sp_status sp_model_configs_parse(sp_model_configs **out, sp_bytes text,
 					       sp_error *err);
 
+/*
+ * The same for a tensorflow.serving.ReloadConfigRequest (proto/serving.proto).  SP_UNSUPPORTED for
+ * a configuration that is no list of models.
+ */
+SP_MUST_CHECK sp_status sp_model_configs_decode(sp_model_configs **out, sp_bytes request,
+						sp_error *err);
+
 /* Reads a file of that kind; *text is what is in it, for sp_free(). */
 SP_MUST_CHECK sp_status sp_model_configs_read(sp_model_configs **out, char **text, const char *path,
 					      sp_error *err);
