@@ -72,26 +72,21 @@ static uint16_t narrow(float value, sp_wire_conversion conversion)
 			      : (uint16_t)(sp_float_bits(value) >> 16);
 }
 
-/* `size`: bytes of a value on the wire. */
-static bool take_fixed(sp_wire_sink *out, sp_bytes run, size_t size)
+static bool take_halves(sp_wire_sink *out, sp_bytes run)
 {
-	size_t room = (size_t)(out->end - out->at) / out->form.size, count = run.size / size;
-	size_t taken = count < room ? count : room;
-
-	if (run.size % size != 0)
-		return false;
-	out->dropped += count - taken;
-	if (size == out->form.size && taken != 0)
-		memcpy(out->at, run.data, taken * size);
-	for (size_t i = 0; size != out->form.size && i < taken; i++) {
+	for (size_t i = 0; i < run.size; i += sizeof(float)) {
 		float value;
 		uint16_t half;
 
-		memcpy(&value, run.data + i * size, sizeof(value));
+		if (out->at == out->end) {
+			out->dropped++;
+			continue;
+		}
+		memcpy(&value, run.data + i, sizeof(value));
 		half = narrow(value, (sp_wire_conversion)out->form.conversion);
-		memcpy(out->at + i * sizeof(half), &half, sizeof(half));
+		memcpy(out->at, &half, sizeof(half));
+		out->at += sizeof(half);
 	}
-	out->at += taken * out->form.size;
 	return true;
 }
 
@@ -100,13 +95,45 @@ static size_t fixed_size(unsigned char type)
 	return type == SP_WIRE_FIXED32 ? sizeof(uint32_t) : sizeof(uint64_t);
 }
 
+static bool take_fixed(sp_wire_sink *out, sp_bytes run)
+{
+	size_t size = fixed_size(out->form.type), room = (size_t)(out->end - out->at);
+
+	if (run.size % size != 0)
+		return false;
+	if (out->form.conversion != SP_WIRE_AS_IS)
+		return take_halves(out, run);
+	if (run.size > room)
+		out->dropped += (run.size - room) / size;
+	else
+		room = run.size;
+	if (room != 0)
+		memcpy(out->at, run.data, room);
+	out->at += room;
+	return true;
+}
+
+static bool take_text(sp_wire_sink *out, sp_bytes text)
+{
+	if (out->at == out->end) {
+		out->dropped++;
+		return true;
+	}
+	memcpy(out->at, &text, sizeof(text));
+	out->at += sizeof(text);
+	return true;
+}
+
 static bool take_run(sp_wire_sink *out, sp_bytes run)
 {
-	if (out->form.type == SP_WIRE_VARINT)
+	switch (out->form.type) {
+	case SP_WIRE_BYTES:
+		return take_text(out, run);
+	case SP_WIRE_VARINT:
 		return take_any_varints(out, run);
-	if (out->form.type == SP_WIRE_BYTES)
-		return take_fixed(out, (sp_bytes){(const char *)&run, sizeof(run)}, sizeof(run));
-	return take_fixed(out, run, fixed_size(out->form.type));
+	default:
+		return take_fixed(out, run);
+	}
 }
 
 bool sp_wire_take_values(sp_wire_sink *out, const sp_wire_field *field)

@@ -35,12 +35,13 @@ typedef const sp_http_stream_handler *sp_http_stream_opener(void *context, sp_ht
 							    const sp_http_head *head, void **state);
 
 /*
- * When it fails if it has not ended, as a request does that is too late; first after
- * stream_timeout_ms.  A later time than the one before is ignored.
+ * Sets the time at which the stream fails as a late request does, unless it has ended by then.
+ * Initially that is stream_timeout_ms after its start; a time later than the current one is
+ * ignored.
  */
 void sp_http_stream_set_deadline(sp_http_stream *stream, int64_t deadline_ns);
 
-/* How much may wait until the client takes it. */
+/* How many bytes may wait for the client to read them. */
 enum { SP_HTTP_STREAM_BYTES = 1 << 20 };
 
 /*

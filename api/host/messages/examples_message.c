@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "api/host/messages/message_fields.h"
+#include "api/host/messages/message_writer.h"
+#include "base/arena_list.h"
 
 /* ------------------------------------------------------------------ examples */
 
@@ -10,25 +12,19 @@
 typedef struct input_scan {
 	uint32_t kind;
 	sp_bytes *examples;
-	size_t count, capacity;
+	size_t count;
 	sp_bytes context;
 	sp_arena *arena;
 } input_scan;
 
 static sp_status add_example(input_scan *scan, sp_bytes example, sp_error *err)
 {
-	if (scan->count == scan->capacity) {
-		size_t capacity = scan->capacity != 0 ? 2 * scan->capacity : 16;
-		sp_bytes *grown = sp_arena_array(scan->arena, capacity, sizeof(*grown));
+	sp_bytes *added = sp_arena_append(scan->arena, &scan->examples, &scan->count,
+					  sizeof(*added));
 
-		if (grown == NULL)
-			return sp_no_memory(err, "the examples");
-		if (scan->count != 0)
-			memcpy(grown, scan->examples, scan->count * sizeof(*grown));
-		scan->examples = grown;
-		scan->capacity = capacity;
-	}
-	scan->examples[scan->count++] = example;
+	if (added == NULL)
+		return sp_no_memory(err, "the examples");
+	*added = example;
 	return SP_OK;
 }
 
@@ -148,124 +144,72 @@ sp_bytes sp_examples_message_model(sp_bytes message)
 /* ----------------------------------------------------------------- responses */
 
 /* Zero, as bits, is not written. */
-static bool is_zero(float value)
+static void put_float(sp_buffer *out, uint32_t number, float value)
 {
+	unsigned char bytes[1 + sizeof(value)] = {(unsigned char)(number << 3 | SP_WIRE_FIXED32)};
 	uint32_t bits;
 
 	memcpy(&bits, &value, sizeof(bits));
-	return bits == 0;
+	memcpy(bytes + 1, &value, sizeof(value));
+	if (bits != 0)
+		sp_buffer_append(out, bytes, sizeof(bytes));
 }
 
-static unsigned char *put_float(unsigned char *at, uint32_t number, float value)
+static void put_class(sp_buffer *out, const sp_examples_result *result, size_t i)
 {
-	if (is_zero(value))
-		return at;
-	*at++ = (unsigned char)(number << 3 | SP_WIRE_FIXED32);
-	return sp_wire_put_bytes(at, &value, sizeof(value));
+	size_t class = sp_message_open(out, SP_CLASSIFICATIONS_CLASSES);
+
+	if (result->classes != NULL)
+		sp_message_put_text(out, SP_CLASS_LABEL,
+				    (sp_bytes){result->classes[i].data, result->classes[i].size});
+	if (result->scores != NULL)
+		put_float(out, SP_CLASS_SCORE, result->scores[i]);
+	sp_message_close(out, class);
 }
 
-static size_t float_size(float value)
+static void put_result(sp_buffer *out, uint32_t number, const sp_examples_result *result)
 {
-	return is_zero(value) ? 0 : 1 + sizeof(value);
-}
+	size_t whole = sp_message_open(out, number), item;
 
-static size_t class_size(const sp_examples_result *result, size_t i)
-{
-	size_t label = result->classes != NULL ? result->classes[i].size : 0;
-
-	return (label != 0 ? sp_wire_field_size(label) : 0) +
-	       (result->scores != NULL ? float_size(result->scores[i]) : 0);
-}
-
-static unsigned char *put_class(unsigned char *at, const sp_examples_result *result, size_t i)
-{
-	at = sp_wire_put_header(at, SP_CLASSIFICATIONS_CLASSES, class_size(result, i));
-	if (result->classes != NULL && result->classes[i].size != 0) {
-		at = sp_wire_put_header(at, SP_CLASS_LABEL, result->classes[i].size);
-		at = sp_wire_put_bytes(at, result->classes[i].data, result->classes[i].size);
-	}
-	return result->scores != NULL ? put_float(at, SP_CLASS_SCORE, result->scores[i]) : at;
-}
-
-/* What the result has for one example. */
-static size_t item_size(const sp_examples_result *result, size_t example)
-{
-	size_t size = 0, first = example * result->class_count;
-
-	if (result->method == SP_EXAMPLES_REGRESS)
-		return float_size(result->scores[example]);
-	for (size_t i = 0; i < result->class_count; i++)
-		size += sp_wire_field_size(class_size(result, first + i));
-	return size;
-}
-
-static size_t result_size(const sp_examples_result *result)
-{
-	size_t size = 0;
-
-	for (size_t i = 0; i < result->example_count; i++)
-		size += sp_wire_field_size(item_size(result, i));
-	return size;
-}
-
-static unsigned char *put_result(unsigned char *at, const sp_examples_result *result)
-{
 	for (size_t i = 0; i < result->example_count; i++) {
-		at = sp_wire_put_header(at, SP_RESULT_ITEMS, item_size(result, i));
+		item = sp_message_open(out, SP_RESULT_ITEMS);
 		if (result->method == SP_EXAMPLES_REGRESS)
-			at = put_float(at, SP_REGRESSION_VALUE, result->scores[i]);
+			put_float(out, SP_REGRESSION_VALUE, result->scores[i]);
 		for (size_t c = 0; c < result->class_count; c++)
-			at = put_class(at, result, i * result->class_count + c);
+			put_class(out, result, i * result->class_count + c);
+		sp_message_close(out, item);
 	}
-	return at;
+	sp_message_close(out, whole);
 }
 
-static unsigned char *put_spec(unsigned char *at, uint32_t number, const sp_model_spec *spec)
+static void put_spec(sp_buffer *out, uint32_t number, const sp_model_spec *spec)
 {
-	at = sp_wire_put_header(at, number, sp_model_spec_size(spec));
-	return sp_model_spec_put(at, spec);
-}
+	size_t opened = sp_message_open(out, number);
+	char *at = sp_buffer_reserve(out, sp_model_spec_size(spec));
 
-/* The result under its number, and the model_spec. */
-static void put_both(unsigned char *at, uint32_t result_number, uint32_t spec_number,
-		     const sp_examples_result *result, const sp_model_spec *spec)
-{
-	if (spec_number < result_number)
-		at = put_spec(at, spec_number, spec);
-	at = sp_wire_put_header(at, result_number, result_size(result));
-	at = put_result(at, result);
-	if (spec_number > result_number)
-		put_spec(at, spec_number, spec);
-}
-
-static size_t both_size(const sp_examples_result *result, const sp_model_spec *spec)
-{
-	return sp_wire_field_size(result_size(result)) +
-	       sp_wire_field_size(sp_model_spec_size(spec));
+	if (at != NULL)
+		sp_model_spec_put((unsigned char *)at, spec);
+	sp_message_close(out, opened);
 }
 
 sp_status sp_examples_message_encode(sp_buffer *out, const sp_examples_result *result,
 				     const sp_model_spec *spec, sp_error *err)
 {
-	char *at = sp_buffer_reserve(out, both_size(result, spec));
-
-	if (at == NULL)
-		return sp_no_memory(err, "the response");
-	put_both((unsigned char *)at, SP_EXAMPLES_RESULT, SP_EXAMPLES_RESULT_SPEC, result, spec);
-	return SP_OK;
+	put_result(out, SP_EXAMPLES_RESULT, result);
+	put_spec(out, SP_EXAMPLES_RESULT_SPEC, spec);
+	return out->failed ? sp_no_memory(err, "the response") : SP_OK;
 }
 
 sp_status sp_examples_message_add(sp_buffer *out, const sp_examples_result *result,
 				  const sp_model_spec *spec, sp_error *err)
 {
-	size_t size = both_size(result, spec);
-	unsigned char *at = (unsigned char *)sp_buffer_reserve(out, sp_wire_field_size(size));
-	uint32_t number = result->method == SP_EXAMPLES_CLASSIFY ? SP_INFERENCE_CLASSIFICATION
-								 : SP_INFERENCE_REGRESSION;
+	size_t opened = sp_message_open(out, SP_MULTI_RESULTS);
 
-	if (at == NULL)
-		return sp_no_memory(err, "the response");
-	at = sp_wire_put_header(at, SP_MULTI_RESULTS, size);
-	put_both(at, number, SP_INFERENCE_SPEC, result, spec);
-	return SP_OK;
+	put_spec(out, SP_INFERENCE_SPEC, spec);
+	put_result(out,
+		   result->method == SP_EXAMPLES_CLASSIFY ? SP_INFERENCE_CLASSIFICATION
+							  : SP_INFERENCE_REGRESSION,
+		   result);
+	sp_message_close(out, opened);
+	return out->failed ? sp_no_memory(err, "the response") : SP_OK;
 }

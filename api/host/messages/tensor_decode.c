@@ -24,7 +24,7 @@ typedef struct tensor_scan {
 
 static sp_status malformed(const tensor_scan *scan, sp_error *err)
 {
-	return sp_error_set(err, SP_INVALID, "not a %s message", scan->layout->name);
+	return sp_error_set(err, SP_INVALID, "not %s message", scan->layout->name);
 }
 
 static void begin_scan(tensor_scan *scan)

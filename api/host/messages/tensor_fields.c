@@ -65,7 +65,7 @@ static const sp_wire_member tensor_members[SP_TENSOR_FIELD_COUNT] = {
 };
 static const sp_wire_schema tensor_schema = {tensor_members, SP_TENSOR_FIELD_COUNT};
 
-const sp_tensor_layout sp_tensor__proto = {"TensorProto",       false,
+const sp_tensor_layout sp_tensor__proto = {"a TensorProto",     false,
 					   tensor_forms,        COUNT(tensor_forms),
 					   SP_TENSOR_FLOAT_VAL, &tensor_schema};
 
@@ -114,7 +114,7 @@ static const sp_wire_member array_members[SP_ARRAY_FIELD_COUNT] = {
 static const sp_wire_schema array_schema = {array_members, SP_ARRAY_FIELD_COUNT};
 
 const sp_tensor_layout sp_tensor__array = {
-	"ArrayProto", true, array_forms, COUNT(array_forms), SP_ARRAY_FLOAT_VAL, &array_schema};
+	"an ArrayProto", true, array_forms, COUNT(array_forms), SP_ARRAY_FLOAT_VAL, &array_schema};
 
 const sp_tensor_form *sp_tensor__form(const sp_tensor_layout *layout, int dtype)
 {

@@ -48,7 +48,7 @@ typedef struct sp_tensor_form {
 
 /* What TensorProto and ArrayProto differ in. */
 typedef struct sp_tensor_layout {
-	const char *name;
+	const char *name;            /* with its article */
 	bool is_array;               /* ArrayProto */
 	const sp_tensor_form *forms; /* [form_count] by type */
 	size_t form_count;

@@ -5,6 +5,7 @@
 
 #include "api/host/model/config_text.h"
 #include "base/alloc.h"
+#include "base/arena_list.h"
 #include "base/file.h"
 #include "base/wire.h"
 
@@ -22,24 +23,6 @@ enum {
 		NULL, 0, NULL, false \
 	}
 
-/* ----------------------------------------------------------- lists in an arena */
-
-/* Room for one more element; the array doubles whenever `count` is a power of two. */
-static sp_status grow(void *items, size_t count, size_t size, sp_arena *arena, sp_error *err)
-{
-	void *old = *(void **)items, *larger;
-
-	if ((count & (count - 1)) != 0)
-		return SP_OK;
-	larger = sp_arena_zeros(arena, count != 0 ? 2 * count : 1, size);
-	if (larger == NULL)
-		return sp_no_memory(err, "the configuration");
-	if (count != 0)
-		memcpy(larger, old, count * size);
-	*(void **)items = larger;
-	return SP_OK;
-}
-
 /* --------------------------------------------------------------------- policy */
 
 static sp_status read_version(void *out, const sp_config_field *field, sp_arena *arena,
@@ -54,15 +37,15 @@ static sp_status add_specific(void *out, const sp_config_field *field, sp_arena 
 			      sp_error *err)
 {
 	sp_version_policy *policy = out;
-	int64_t *versions;
+	int64_t *version;
 
 	if (policy->specific_count == MAX_VERSIONS)
 		return sp_config_fail(field, "there are too many of them", err);
-	SP_TRY(grow(&policy->specific, policy->specific_count, sizeof(int64_t), arena, err));
-	versions = (int64_t *)(uintptr_t)policy->specific;
-	SP_TRY(read_version(&versions[policy->specific_count], field, arena, err));
-	policy->specific_count++;
-	return SP_OK;
+	version = sp_arena_append(arena, &policy->specific, &policy->specific_count,
+				  sizeof(*version));
+	if (version == NULL)
+		return sp_no_memory(err, "the configuration");
+	return read_version(version, field, arena, err);
 }
 
 /* 0, protobuf's absence, is 1. */
@@ -140,9 +123,10 @@ static sp_status add_label(sp_model_config *config, const sp_configured_label *l
 	}
 	if (config->label_count == MAX_LABELS)
 		return sp_error_set(err, SP_INVALID, "model %s has too many labels", config->name);
-	SP_TRY(grow(&config->labels, config->label_count, sizeof(*labels), arena, err));
-	labels = (sp_configured_label *)(uintptr_t)config->labels;
-	labels[config->label_count++] = *label;
+	labels = sp_arena_append(arena, &config->labels, &config->label_count, sizeof(*labels));
+	if (labels == NULL)
+		return sp_no_memory(err, "the configuration");
+	*labels = *label;
 	return SP_OK;
 }
 
@@ -172,16 +156,18 @@ static sp_status refuse_custom(void *out, const sp_config_field *field, sp_arena
 
 static sp_model_config *add_model(sp_model_configs *configs, sp_error *err)
 {
+	sp_model_config *config;
+
 	if (configs->count == MAX_MODELS) {
 		sp_error_set(err, SP_INVALID, "there are more than %d models", (int)MAX_MODELS);
 		return NULL;
 	}
-	if (grow(&configs->items, configs->count, sizeof(sp_model_config), configs->arena, err) !=
-	    SP_OK)
-		return NULL;
-	configs->items[configs->count] = (sp_model_config){
-		.name = "", .platform = "", .policy = {.latest = 1}};
-	return &configs->items[configs->count++];
+	config = sp_arena_append(configs->arena, &configs->items, &configs->count, sizeof(*config));
+	if (config == NULL)
+		sp_no_memory(err, "the configuration");
+	else
+		*config = (sp_model_config){.name = "", .platform = "", .policy = {.latest = 1}};
+	return config;
 }
 
 static sp_status read_model(void *out, const sp_config_field *field, sp_arena *arena, sp_error *err)

@@ -105,8 +105,9 @@ SP_MUST_CHECK sp_status sp_model_config_read_processor(const char **out, const c
 sp_model_configs *sp_model_configs_create(size_t count);
 
 /*
- * Gives shares to models that have none of their own, and a shadow likewise, by flags:
- * "LABEL=PERCENT", several with commas; a model is meant if it has the label.  NULL: not given.
+ * Applies the flags about traffic: `split` and `shadow` are comma-separated lists of LABEL=PERCENT.
+ * An entry applies to each model that has the label, unless the model's own configuration has
+ * shares, or a shadow.  NULL: not given.
  */
 SP_MUST_CHECK sp_status sp_model_configs_add_traffic(sp_model_configs *configs, const char *split,
 						     const char *header, const char *shadow,

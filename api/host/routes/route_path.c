@@ -1,25 +1,15 @@
 #include "api/host/routes/route_path.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "base/percent.h"
+#include "base/words.h"
 
 static bool take(sp_bytes *rest, const char *word)
 {
 	if (!sp_bytes_starts_with(*rest, word))
 		return false;
 	*rest = (sp_bytes){rest->data + strlen(word), rest->size - strlen(word)};
-	return true;
-}
-
-static bool take_any_case(sp_bytes *rest, const char *word)
-{
-	size_t size = strlen(word);
-
-	if (rest->size < size || strncasecmp(rest->data, word, size) != 0)
-		return false;
-	*rest = (sp_bytes){rest->data + size, rest->size - size};
 	return true;
 }
 
@@ -92,7 +82,7 @@ static bool take_ending(sp_route_path *out, sp_bytes rest, bool post)
 	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
 		sp_bytes left = rest;
 
-		if (endings[i].post == post && take_any_case(&left, endings[i].word) &&
+		if (endings[i].post == post && sp_words_take(&left, endings[i].word) &&
 		    left.size == 0 && is_selected(out, endings[i].selection)) {
 			out->verb = endings[i].verb;
 			return true;
@@ -105,19 +95,19 @@ static bool take_ending(sp_route_path *out, sp_bytes rest, bool post)
 static bool read_model(sp_route_path *out, sp_bytes rest, bool post, bool *fits)
 {
 	*fits = true;
-	if (!take_any_case(&rest, "/v1/models/") ||
+	if (!sp_words_take(&rest, "/v1/models/") ||
 	    !take_name(&rest, "/:", out->name, sizeof(out->name)))
 		return false;
-	if (take_any_case(&rest, "/versions/")) {
+	if (sp_words_take(&rest, "/versions/")) {
 		out->has_version = true;
 		if (!take_version(&rest, &out->version, fits))
 			return false;
-		if (*fits && take_any_case(&rest, "/deltas/")) {
+		if (*fits && sp_words_take(&rest, "/deltas/")) {
 			out->has_delta = true;
 			if (!take_version(&rest, &out->delta, fits))
 				return false;
 		}
-	} else if (take_any_case(&rest, "/labels/")) {
+	} else if (sp_words_take(&rest, "/labels/")) {
 		out->has_label = true;
 		if (!take_name(&rest, "/:", out->label, sizeof(out->label)))
 			return false;
@@ -139,9 +129,9 @@ static sp_status parse_v1(sp_route_path *out, const sp_http_head *head, sp_error
 	int shown = path.size < 200 ? (int)path.size : 200;
 	bool fits;
 
-	if (!take_any_case(&rest, "/v1/"))
+	if (!sp_words_take(&rest, "/v1/"))
 		return not_found(path, err);
-	if (get && take_any_case(&rest, "models") && rest.size == 0)
+	if (get && sp_words_take(&rest, "models") && rest.size == 0)
 		return sp_error_set(err, SP_INVALID, "Missing model name in request.");
 	if ((!get && !post) || !read_model(out, path, post, &fits))
 		return sp_error_set(err, SP_INVALID,

@@ -38,8 +38,8 @@ typedef struct sp_serving {
 } sp_serving;
 
 /*
- * Tags a request for the counters: what it asks for, and of which model (NULL: of none that there
- * is).  Call it before the request is queued or answered.
+ * Tags a request for the counters: what it asks for, and of which model; NULL: no known model. Call
+ * it before the request is queued or answered.
  */
 void sp_serving_tag(sp_http_request *request, sp_request_kind kind, const sp_model *model);
 
