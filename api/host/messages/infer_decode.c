@@ -4,9 +4,25 @@
 #include "api/host/messages/infer_message.h"
 #include "api/host/messages/message_fields.h"
 #include "api/host/messages/tensor_message.h"
+#include "base/utf8.h"
 #include "base/wire_values.h"
 
-/* A parameter: an entry of a map.  Two of them count. */
+/* The last of the fields is the value. */
+static sp_status check_bool(sp_bytes key, sp_bytes value, sp_error *err)
+{
+	sp_wire wire = sp_wire_of(value);
+	sp_wire_field field;
+	bool is_bool = false;
+
+	while (sp_wire_next(&wire, &field))
+		is_bool = field.number == SP_PARAMETER_BOOL && field.type == SP_WIRE_VARINT;
+	SP_TRY(sp_message_end(&wire, err));
+	return is_bool ? SP_OK
+		       : sp_error_set(err, SP_INVALID, "parameter '%.*s' must be a bool",
+				      (int)key.size, key.data);
+}
+
+/* A parameter: an entry of a map.  Three of them count. */
 static sp_status read_parameter(sp_infer_head *out, sp_bytes entry, sp_error *err)
 {
 	sp_bytes key = {"", 0}, value = {"", 0}, text = {NULL, 0};
@@ -19,6 +35,8 @@ static sp_status read_parameter(sp_infer_head *out, sp_bytes entry, sp_error *er
 	bool is_timeout;
 
 	SP_TRY(sp_message_read(entry, parts, 2, err));
+	if (sp_bytes_equal_text(key, "triton_enable_empty_final_response"))
+		return check_bool(key, value, err);
 	is_timeout = sp_bytes_equal_text(key, "timeout");
 	if (!is_timeout && !sp_bytes_equal_text(key, "signature_name"))
 		return SP_OK;
@@ -50,6 +68,19 @@ sp_status sp_infer_message_head(sp_infer_head *out, sp_bytes message, sp_error *
 			SP_TRY(read_parameter(out, field.bytes, err));
 	}
 	return sp_message_end(&wire, err);
+}
+
+sp_bytes sp_infer_message_id(sp_bytes message)
+{
+	sp_wire wire = sp_wire_of(message);
+	sp_bytes id = {"", 0};
+	sp_wire_field field;
+
+	while (sp_wire_next(&wire, &field))
+		if (field.number == SP_INFER_ID && field.type == SP_WIRE_BYTES &&
+		    field.bytes.size != 0 && sp_utf8_valid(field.bytes))
+			id = field.bytes;
+	return id;
 }
 
 /* --------------------------------------------------------------- one tensor */
