@@ -12,8 +12,8 @@
  * The command line of serving_host: a member for each flag (flags.inc).  Texts are views of argv;
  * NULL if the flag was not given and has no default.
  *
- * Every flag of tensorflow_model_server is accepted.  By the name tensorflow_model_server, or with
- * --compat=tfs, its defaults count, too.
+ * Every flag of tensorflow_model_server is accepted.  TensorFlow Serving's defaults apply if the
+ * program is called tensorflow_model_server, or with --compat=tfs.
  */
 typedef struct sp_flags {
 #define SP_FLAG_TEXT(name, ...)   const char *name;

@@ -4,8 +4,8 @@
 #include "api/host/model/model_config.h"
 
 /*
- * What models and versions there are, how they are, and orders about them: GetModelMetadata,
- * ModelService, and the V2 protocol's calls.
+ * Calls that tell which models and versions there are and describe them, and orders about them:
+ * GetModelMetadata, ModelService, and those of the V2 protocol.
  */
 
 static sp_document document(sp_grpc_call *call)
@@ -98,7 +98,7 @@ sp_status sp_grpc__get_model_status(sp_grpc_call *call, sp_error *err)
 	return SP_OK;
 }
 
-/* The response tells the status, too, which is OK where there is a response. */
+/* The response has a status of its own; it is always OK, because a failure has no response. */
 sp_status sp_grpc__reload_config(sp_grpc_call *call, sp_error *err)
 {
 	enum { STATUS = 1 };

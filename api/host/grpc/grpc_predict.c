@@ -13,7 +13,10 @@ static sp_message_run run_of(sp_grpc_call *call, const sp_servable *servable)
 	return (sp_message_run){servable, sp_grpc__limits(call), &call->memory};
 }
 
-/* What is missing in a signature, or a signature that is, is TensorFlow Serving's code. */
+/*
+ * TensorFlow Serving answers FAILED_PRECONDITION for a missing signature, and for one that lacks an
+ * input or an output.
+ */
 static sp_status with_code(sp_grpc_call *call, sp_status status)
 {
 	if (status == SP_NOT_FOUND)
@@ -81,7 +84,7 @@ sp_status sp_grpc__model_infer(sp_grpc_call *call, sp_error *err)
 	return status;
 }
 
-/* A model has one response to a request: there is no empty one behind it. */
+/* Marks the response as the last one of its request, which has no other. */
 static void put_final(sp_buffer *out)
 {
 	size_t entry = sp_message_open(out, SP_INFER_PARAMETERS), value;

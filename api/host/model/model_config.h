@@ -113,7 +113,7 @@ SP_MUST_CHECK sp_status sp_model_configs_add_traffic(sp_model_configs *configs, 
 						     const char *header, const char *shadow,
 						     sp_error *err);
 
-/* What the models must be like together and alone, however they were made. */
+/* Checks each model, and that they do not contradict each other, whatever form they came in. */
 SP_MUST_CHECK sp_status sp_model_configs_check(const sp_model_configs *configs, sp_error *err);
 
 /* NULL is fine. */

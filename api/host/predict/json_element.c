@@ -76,6 +76,8 @@ size_t sp_json_write_run(sp_buffer *out, const serving_processor_tensor *tensor,
 			 size_t count, sp_bytes between)
 {
 	size_t room, done = 0, size = out->size;
+	const void *data = tensor->data;
+	int dtype = tensor->dtype;
 	char *start, *at;
 
 	if (tensor->dtype == SERVING_PROCESSOR_STRING || !sp_json_can_write(tensor->dtype))
@@ -88,7 +90,7 @@ size_t sp_json_write_run(sp_buffer *out, const serving_processor_tensor *tensor,
 	if (start == NULL)
 		return 0;
 	while (done < count) {
-		at = print(at, tensor->dtype, tensor->data, first + done);
+		at = print(at, dtype, data, first + done);
 		if (++done < count) {
 			memcpy(at, between.data, between.size);
 			at += between.size;
