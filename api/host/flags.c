@@ -24,8 +24,10 @@ typedef struct flag {
 static const struct {
 	const char *name, *initial;
 } tfs_defaults[] = {
-	{"rest_api_host", "0.0.0.0"}, {"rest_api_port", "0"},           {"port", "8500"},
-	{"wait_for_models", "true"},  {"max_body_bytes", "2147483647"},
+	{"rest_api_host", "0.0.0.0"},
+	{"rest_api_port", "0"},
+	{"port", "8500"},
+	{"wait_for_models", "true"},
 };
 
 /*

@@ -5,6 +5,7 @@
 #include "api/host/messages/message_answer.h"
 #include "api/host/messages/message_fields.h"
 #include "api/host/messages/message_writer.h"
+#include "api/host/sticky/sticky.h"
 
 /* PredictionService, but for GetModelMetadata; ModelInfer, and the messages of ModelStreamInfer. */
 
@@ -24,6 +25,14 @@ static sp_status with_code(sp_grpc_call *call, sp_status status)
 	return status;
 }
 
+/* Holds the version that an input of the message decides on instead, if the model is split so. */
+static void follow_field(sp_grpc_call *call, sp_servable *servable, sp_sticky_form form)
+{
+	sp_sticky_body body = {.form = form, .bytes = call->message, .arena = call->memory.arena};
+
+	sp_models_follow_field(call->serving->models, servable, sp_sticky_find, &body);
+}
+
 /* ---------------------------------------------------------------- one signature */
 
 sp_status sp_grpc__predict(sp_grpc_call *call, sp_error *err)
@@ -36,6 +45,7 @@ sp_status sp_grpc__predict(sp_grpc_call *call, sp_error *err)
 
 	SP_TRY(sp_model_spec_find(&spec, call->message, err));
 	SP_TRY(sp_grpc__acquire(call, &servable, &spec, err));
+	follow_field(call, &servable, SP_STICKY_PREDICT);
 	run = run_of(call, &servable);
 	status = sp_message_answer_predict(&call->out, &run, &spec, call->message,
 					   content ? SP_TENSOR_IN_CONTENT : SP_TENSOR_IN_FIELDS,
@@ -53,6 +63,7 @@ static sp_status answer_examples(sp_grpc_call *call, sp_examples_method method, 
 
 	SP_TRY(sp_model_spec_find(&spec, call->message, err));
 	SP_TRY(sp_grpc__acquire(call, &servable, &spec, err));
+	follow_field(call, &servable, SP_STICKY_EXAMPLES);
 	run = run_of(call, &servable);
 	status = sp_message_answer_examples(&call->out, &run, &spec, method, call->message, err);
 	sp_servable_release(&servable);
@@ -78,6 +89,7 @@ sp_status sp_grpc__model_infer(sp_grpc_call *call, sp_error *err)
 
 	SP_TRY(sp_infer_message_head(&head, call->message, err));
 	SP_TRY(sp_grpc__acquire_named(call, &servable, head.model_name, head.model_version, err));
+	follow_field(call, &servable, SP_STICKY_V2);
 	run = run_of(call, &servable);
 	status = sp_message_answer_infer(&call->out, &run, &head, call->message, err);
 	sp_servable_release(&servable);
@@ -209,6 +221,7 @@ sp_status sp_grpc__multi_inference(sp_grpc_call *call, sp_error *err)
 	SP_TRY(sp_examples_message_tasks(&tasks, &count, call->message, call->memory.arena, err));
 	SP_TRY(check_names(tasks, count, err));
 	SP_TRY(sp_grpc__acquire(call, &servable, &tasks[0].spec, err));
+	follow_field(call, &servable, SP_STICKY_EXAMPLES);
 	status = run_tasks(call, &servable, tasks, count, err);
 	sp_servable_release(&servable);
 	return with_code(call, status);

@@ -347,6 +347,33 @@ static sp_status scan_request(request_scan *scan, sp_bytes message, sp_arena *ar
 	return SP_OK;
 }
 
+sp_status sp_infer_message_find(serving_processor_tensor *out, sp_bytes name, sp_bytes message,
+				sp_arena *arena, sp_error *err)
+{
+	sp_wire wire = sp_wire_of(message);
+	request_scan scan;
+	tensor_scan input;
+	sp_wire_field field;
+	size_t nth = 0;
+
+	SP_TRY(scan_request(&scan, message, arena, err));
+	while (sp_wire_next(&wire, &field)) {
+		if (field.number != SP_INFER_INPUTS || field.type != SP_WIRE_BYTES)
+			continue;
+		SP_TRY(scan_tensor(&input, field.bytes, err));
+		if (sp_bytes_equal(input.name, name)) {
+			out->dtype = sp_infer_dtype(input.datatype);
+			return out->dtype == 0
+				       ? sp_message_malformed(err)
+				       : decode_values(out, &input,
+						       scan.raw_count != 0 ? &scan.raw[nth] : NULL,
+						       arena, err);
+		}
+		nth++;
+	}
+	return sp_error_set(err, SP_NOT_FOUND, "there is no such input");
+}
+
 sp_status sp_infer_take_input(serving_processor_tensor **out, sp_message_inputs *inputs, size_t nth,
 			      sp_bytes name, sp_bytes datatype, sp_message_memory *memory,
 			      sp_error *err)

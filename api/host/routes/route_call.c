@@ -51,9 +51,13 @@ static bool is_protobuf(const sp_route_call *call)
 	return false;
 }
 
-/* Likewise. */
-static int hold_version(sp_route_call *call, sp_error *err)
+/* Likewise.  A share of a traffic split may be decided by the body, which has that form. */
+static int hold_version(sp_route_call *call, sp_sticky_form form, sp_error *err)
 {
+	sp_sticky_body body = {.form = form,
+			       .bytes = call->body,
+			       .json_size = call->json_size,
+			       .arena = call->memory.arena};
 	sp_model_selector selector;
 	sp_status status = sp_route_path_parse(&call->path, sp_http_request_head(call->request),
 					       err);
@@ -62,8 +66,9 @@ static int hold_version(sp_route_call *call, sp_error *err)
 		return 400;
 	selector = sp_route__selector(&call->path);
 	sp_route__use_headers(&selector, call->request);
-	return sp_route__selection_status(
-		sp_models_acquire(call->serving->models, &selector, &call->servable, err));
+	status = sp_models_acquire(call->serving->models, &selector, &call->servable, err);
+	sp_models_follow_field(call->serving->models, &call->servable, sp_sticky_find, &body);
+	return sp_route__selection_status(status);
 }
 
 static void init_answer(sp_buffer *out, sp_serving *serving)
@@ -106,22 +111,24 @@ static void answer(sp_route_call *call)
 								.header_count = count});
 }
 
-static int compute(sp_route_call *call, sp_route_codec *json, sp_route_codec *message,
-		   sp_error *err)
+static int compute(sp_route_call *call, const sp_route_codec *codec, sp_error *err)
 {
-	bool protobuf = json != message && is_protobuf(call);
+	int status;
 
+	if (codec->json_size != NULL)
+		call->json_size = codec->json_size(call->request);
+	status = hold_version(call, codec->form, err);
+	if (status != 200)
+		return status;
 	call->run = (sp_message_run){&call->servable,
 				     {sp_http_request_deadline_ns(call->request),
 				      sp_http_request_cancel_flag(call->request)},
 				     &call->memory};
-	if (protobuf)
-		call->type = "application/x-protobuf";
-	return sp_route__http_status((protobuf ? message : json)(call, err));
+	return sp_route__http_status(codec->answer(call, err));
 }
 
 void sp_route__compute(sp_serving *serving, sp_worker *worker, sp_http_request *request,
-		       sp_route_codec *json, sp_route_codec *message)
+		       const sp_route_codec *json, const sp_route_codec *message)
 {
 	sp_route_call call = {.serving = serving,
 			      .worker = worker,
@@ -132,10 +139,12 @@ void sp_route__compute(sp_serving *serving, sp_worker *worker, sp_http_request *
 	int status = read_body(&call, &unpacked, &err);
 
 	init_answer(&call.out, serving);
+	if (message != NULL && is_protobuf(&call)) {
+		call.type = "application/x-protobuf";
+		json = message;
+	}
 	if (status == 200)
-		status = hold_version(&call, &err);
-	if (status == 200)
-		status = compute(&call, json, message, &err);
+		status = compute(&call, json, &err);
 	sp_servable_release(&call.servable);
 	sp_worker_trim(worker); /* before sending the answer, which may take long */
 	sp_buffer_fini(&unpacked);

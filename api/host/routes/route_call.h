@@ -6,6 +6,7 @@
 #include "api/host/predict/signature.h"
 #include "api/host/routes/route_path.h"
 #include "api/host/routes/serving.h"
+#include "api/host/sticky/sticky.h"
 #include "api/host/worker.h"
 #include "base/buffer.h"
 #include "base/status.h"
@@ -23,6 +24,7 @@ typedef struct sp_route_call {
 	sp_route_path path;
 	sp_servable servable; /* held */
 	sp_bytes body;        /* uncompressed, and followed by a NUL */
+	int64_t json_size;    /* by the codec */
 	sp_message_memory memory;
 	sp_message_run run; /* for messages */
 	sp_buffer out;
@@ -31,8 +33,12 @@ typedef struct sp_route_call {
 	char header_text[24];  /* for its value */
 } sp_route_call;
 
-/* Appends the answer to call->out. */
-typedef sp_status sp_route_codec(sp_route_call *call, sp_error *err);
+/* How bodies of one kind are answered. */
+typedef struct sp_route_codec {
+	sp_status (*answer)(sp_route_call *call, sp_error *err); /* appends to call->out */
+	sp_sticky_form form;
+	int64_t (*json_size)(const sp_http_request *request); /* of SP_STICKY_V2_JSON */
+} sp_route_codec;
 
 /* The status of a parser of JSON: a body that is not JSON is the client's fault. */
 static inline sp_status sp_route__parsed(sp_status status)
@@ -41,15 +47,16 @@ static inline sp_status sp_route__parsed(sp_status status)
 }
 
 /*
- * Answers by `message` if the Content-Type is protobuf's, else by `json`.
+ * Answers by `message` if the Content-Type is protobuf's, else, or if it is NULL, by `json`.
  *
  * The path is parsed and the version selected only now, so that the queue holds no version, since
- * another one may be live meanwhile.  A body with a Content-Encoding is decoded: 413 above
+ * another one may be live meanwhile; the body may decide about a share of a traffic split.  A body
+ * with a Content-Encoding is decoded: 413 above
  * --max_body_bytes or a ratio, 415 for an unknown coding.  A large answer is compressed if the
  * client accepts it.
  */
 void sp_route__compute(sp_serving *serving, sp_worker *worker, sp_http_request *request,
-		       sp_route_codec *json, sp_route_codec *message);
+		       const sp_route_codec *json, const sp_route_codec *message);
 
 /* The signatures of the held version, and the default one. */
 sp_host_signatures sp_route__signatures(const sp_route_call *call);

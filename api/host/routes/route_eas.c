@@ -36,7 +36,9 @@ static sp_status answer(sp_route_call *call, sp_error *err)
 
 static void compute(sp_serving *serving, sp_worker *worker, sp_http_request *request)
 {
-	sp_route__compute(serving, worker, request, answer, answer);
+	static const sp_route_codec codec = {answer, SP_STICKY_EAS, NULL};
+
+	sp_route__compute(serving, worker, request, &codec, NULL);
 }
 
 static bool is_allowed(const sp_serving *serving, const sp_http_request *request)

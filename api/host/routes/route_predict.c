@@ -50,7 +50,10 @@ static sp_status predict_message(sp_route_call *call, sp_error *err)
 
 static void predict(sp_serving *serving, sp_worker *worker, sp_http_request *request)
 {
-	sp_route__compute(serving, worker, request, predict_json, predict_message);
+	static const sp_route_codec json = {predict_json, SP_STICKY_PREDICT_JSON, NULL},
+				    message = {predict_message, SP_STICKY_PREDICT, NULL};
+
+	sp_route__compute(serving, worker, request, &json, &message);
 }
 
 void sp_route_predict(sp_serving *serving, sp_http_request *request, const sp_route_path *path)
@@ -70,11 +73,18 @@ static sp_status examples_json(sp_route_call *call, sp_error *err)
 	sp_host_signatures set = sp_route__signatures(call);
 	const sp_host_signature *signature;
 	sp_examples_result result;
+	sp_known_features known;
 	sp_examples parsed;
+	sp_bytes name;
 
 	SP_TRY(sp_route__parsed(
-		sp_json_examples_parse(&parsed, call->worker->examples, call->body, err)));
-	SP_TRY(sp_host_signature_get(&signature, &set, parsed.signature_name, err));
+		sp_json_examples_begin(&name, call->worker->examples, call->body, err)));
+	SP_TRY(sp_host_signature_get(&signature, &set, name, err));
+	SP_TRY(sp_examples_check(signature, method_of(call), err));
+	known.items = serving_processor_handle_example_features(
+		call->servable.handle, signature->name, signature->inputs[0]->alias, &known.count);
+	SP_TRY(sp_route__parsed(
+		sp_json_examples_read(&parsed, call->worker->examples, &known, err)));
 	SP_TRY(sp_examples_run(&result, &call->servable, signature, method_of(call), parsed.items,
 			       parsed.count, &call->run.limits, err));
 	if (result.method == SP_EXAMPLES_REGRESS)
@@ -97,7 +107,10 @@ static sp_status examples_message(sp_route_call *call, sp_error *err)
 
 static void compute_examples(sp_serving *serving, sp_worker *worker, sp_http_request *request)
 {
-	sp_route__compute(serving, worker, request, examples_json, examples_message);
+	static const sp_route_codec json = {examples_json, SP_STICKY_EXAMPLES_JSON, NULL},
+				    message = {examples_message, SP_STICKY_EXAMPLES, NULL};
+
+	sp_route__compute(serving, worker, request, &json, &message);
 }
 
 void sp_route_examples(sp_serving *serving, sp_http_request *request, const sp_route_path *path)

@@ -15,21 +15,22 @@ enum { MAX_BYTES = 64 << 20, FIRST_ARENA = 16 << 10 };
 
 #define LENGTH_HEADER "inference-header-content-length"
 
-/* Reads the header that says how long the JSON is; false if it is malformed. */
-static bool read_json_size(int64_t *out, const sp_http_request *request)
+#define BAD_LENGTH INT64_MAX /* more than any body has */
+
+/* Reads the header that says how long the JSON is. */
+static int64_t read_json_size(const sp_http_request *request)
 {
 	sp_bytes text = sp_http_head_get(sp_http_request_head(request), LENGTH_HEADER);
+	int64_t size = 0;
 
-	*out = SP_V2_ALL_JSON;
 	if (text.data == NULL)
-		return true;
-	*out = 0;
+		return SP_V2_ALL_JSON;
 	for (size_t i = 0; i < text.size; i++)
-		if (text.data[i] < '0' || text.data[i] > '9' || *out > INT32_MAX)
-			return false;
+		if (text.data[i] < '0' || text.data[i] > '9' || size > INT32_MAX)
+			return BAD_LENGTH;
 		else
-			*out = *out * 10 + (text.data[i] - '0');
-	return text.size != 0 && *out <= INT32_MAX;
+			size = size * 10 + (text.data[i] - '0');
+	return text.size != 0 && size <= INT32_MAX ? size : BAD_LENGTH;
 }
 
 /* JSON, with binary data behind it where the client asks for them. */
@@ -41,13 +42,12 @@ static sp_status infer_json(sp_route_call *call, sp_error *err)
 	sp_v2_parsed parsed;
 	sp_status status;
 	size_t json_size;
-	int64_t header;
 
-	if (!read_json_size(&header, call->request))
+	if (call->json_size == BAD_LENGTH)
 		return sp_error_set(err, SP_INVALID,
 				    "Inference-Header-Content-Length is not a length");
 	SP_TRY(sp_route__parsed(sp_v2_request_parse(&parsed, call->worker->v2, &set, call->body,
-						    header, &call->memory, err)));
+						    call->json_size, &call->memory, err)));
 	sp_infer_limits_shorten(&call->run.limits, parsed.timeout_us);
 	SP_TRY(sp_message_run_inputs(&call->run, &parsed.inputs, &result, err));
 	status = sp_v2_response_write(&call->out, &json_size, result.tensors, result.count, &parsed,
@@ -72,7 +72,10 @@ static sp_status infer_message(sp_route_call *call, sp_error *err)
 
 static void infer(sp_serving *serving, sp_worker *worker, sp_http_request *request)
 {
-	sp_route__compute(serving, worker, request, infer_json, infer_message);
+	static const sp_route_codec json = {infer_json, SP_STICKY_V2_JSON, read_json_size},
+				    message = {infer_message, SP_STICKY_V2, NULL};
+
+	sp_route__compute(serving, worker, request, &json, &message);
 }
 
 /* --------------------------------------------------------------- descriptions */
