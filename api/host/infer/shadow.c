@@ -53,7 +53,7 @@ static serving_processor_tensor *copy_all(const serving_processor_tensor *tensor
 	serving_processor_tensor *copies = sp_arena_array(arena, count, sizeof(*copies));
 
 	for (size_t i = 0; copies != NULL && i < count; i++)
-		if (!sp_tensor_copy(&copies[i], &tensors[i], arena))
+		if (!sp_host_tensor_copy(&copies[i], &tensors[i], arena))
 			return NULL;
 	return copies;
 }

@@ -44,8 +44,8 @@ static bool copy_texts(serving_processor_bytes *texts, size_t count, sp_arena *a
 	return true;
 }
 
-bool sp_tensor_copy(serving_processor_tensor *out, const serving_processor_tensor *tensor,
-		    sp_arena *arena)
+bool sp_host_tensor_copy(serving_processor_tensor *out, const serving_processor_tensor *tensor,
+			 sp_arena *arena)
 {
 	size_t rank = tensor->rank > 0 ? (size_t)tensor->rank : 0;
 	size_t size = tensor->count * sp_tensor_element_size(tensor->dtype);

@@ -70,7 +70,7 @@ static sp_status take_input(sp_message_inputs *out, sp_bytes *names, size_t nth,
 
 	status = sp_predict__entry(&given, message, memory->arena, err);
 	if (status == SP_OK)
-		status = sp_message_text(&given.key, given.key, err);
+		status = sp_message_get_text(&given.key, given.key, err);
 	if (status != SP_OK)
 		return status == SP_INVALID ? malformed(err) : status;
 	index = sp_message_input_index(out, memory, nth, given.key);

@@ -42,7 +42,8 @@ static sp_status read_parameter(sp_infer_head *out, sp_bytes entry, sp_error *er
 		return SP_OK;
 	SP_TRY(sp_message_read(value, values, 3, err));
 	if (!is_timeout)
-		return text.data != NULL ? sp_message_text(&out->signature_name, text, err) : SP_OK;
+		return text.data != NULL ? sp_message_get_text(&out->signature_name, text, err)
+					 : SP_OK;
 	out->timeout_us = (int64_t)timeout;
 	if (out->timeout_us < 0)
 		return sp_error_set(err, SP_INVALID, "parameter 'timeout' must not be negative");
@@ -59,11 +60,11 @@ sp_status sp_infer_message_head(sp_infer_head *out, sp_bytes message, sp_error *
 		if (field.type != SP_WIRE_BYTES)
 			continue;
 		if (field.number == SP_INFER_MODEL_NAME)
-			SP_TRY(sp_message_text(&out->model_name, field.bytes, err));
+			SP_TRY(sp_message_get_text(&out->model_name, field.bytes, err));
 		else if (field.number == SP_INFER_MODEL_VERSION)
-			SP_TRY(sp_message_text(&out->model_version, field.bytes, err));
+			SP_TRY(sp_message_get_text(&out->model_version, field.bytes, err));
 		else if (field.number == SP_INFER_ID)
-			SP_TRY(sp_message_text(&out->id, field.bytes, err));
+			SP_TRY(sp_message_get_text(&out->id, field.bytes, err));
 		else if (field.number == SP_INFER_PARAMETERS)
 			SP_TRY(read_parameter(out, field.bytes, err));
 	}

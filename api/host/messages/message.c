@@ -15,7 +15,7 @@ sp_status sp_message_read(sp_bytes message, const sp_wire_place *places, size_t 
 	return sp_wire_read(message, places, count) ? SP_OK : sp_message_malformed(err);
 }
 
-sp_status sp_message_text(sp_bytes *out, sp_bytes text, sp_error *err)
+sp_status sp_message_get_text(sp_bytes *out, sp_bytes text, sp_error *err)
 {
 	*out = text;
 	return sp_utf8_valid(text) ? SP_OK : sp_message_malformed(err);

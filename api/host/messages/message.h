@@ -32,7 +32,7 @@ SP_MUST_CHECK sp_status sp_message_read(sp_bytes message, const sp_wire_place *p
 					sp_error *err);
 
 /* Sets a text; malformed if it is not UTF-8. */
-SP_MUST_CHECK sp_status sp_message_text(sp_bytes *out, sp_bytes text, sp_error *err);
+SP_MUST_CHECK sp_status sp_message_get_text(sp_bytes *out, sp_bytes text, sp_error *err);
 
 /* Puts `part` behind what *out has, in the arena unless *out is empty. */
 SP_MUST_CHECK sp_status sp_message_join(sp_bytes *out, sp_bytes part, sp_arena *arena,

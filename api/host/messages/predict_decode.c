@@ -28,15 +28,15 @@ sp_status sp_model_spec_decode(sp_model_spec *out, sp_bytes message, sp_error *e
 		if (field.type != SP_WIRE_BYTES)
 			continue;
 		if (field.number == SP_SPEC_NAME) {
-			SP_TRY(sp_message_text(&out->name, field.bytes, err));
+			SP_TRY(sp_message_get_text(&out->name, field.bytes, err));
 		} else if (field.number == SP_SPEC_SIGNATURE_NAME) {
-			SP_TRY(sp_message_text(&out->signature_name, field.bytes, err));
+			SP_TRY(sp_message_get_text(&out->signature_name, field.bytes, err));
 		} else if (field.number == SP_SPEC_VERSION) {
 			SP_TRY(read_version(out, field.bytes, err));
 		} else if (field.number == SP_SPEC_LABEL) {
 			out->has_version = false;
 			out->has_label = true;
-			SP_TRY(sp_message_text(&out->label, field.bytes, err));
+			SP_TRY(sp_message_get_text(&out->label, field.bytes, err));
 		}
 	}
 	return sp_message_end(&wire, err);
