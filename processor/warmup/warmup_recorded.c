@@ -88,7 +88,7 @@ static sp_status find_message(sp_bytes *out, sp_bytes message, field_choice choi
 	sp_wire_field field;
 
 	*out = (sp_bytes){NULL, 0};
-	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field)) {
 		if (field.type != SP_WIRE_BYTES)
 			continue;
 		if (field.number != choice.number) {
@@ -118,7 +118,7 @@ static sp_bytes find_text(sp_bytes message, uint32_t number)
 	sp_bytes text = {"", 0};
 	sp_wire_field field;
 
-	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD)
+	while (sp_wire_next(&wire, &field))
 		if (field.type == SP_WIRE_BYTES && field.number == number)
 			text = field.bytes;
 	return text;
@@ -131,7 +131,7 @@ static size_t count_bytes(sp_bytes message, uint32_t number)
 	sp_wire_field field;
 	size_t count = 0;
 
-	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD)
+	while (sp_wire_next(&wire, &field))
 		if (field.type == SP_WIRE_BYTES && field.number == number)
 			count++;
 	return count;
@@ -186,7 +186,7 @@ static sp_status take_fields(recorded *r, sp_bytes message, sp_arena *arena, sp_
 	sp_wire wire = sp_wire_of(message);
 	sp_wire_field field;
 
-	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field)) {
 		if (field.type != SP_WIRE_BYTES)
 			continue;
 		if (field.number == SP_SERVING_REQUEST_INPUTS)

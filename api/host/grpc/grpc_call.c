@@ -315,19 +315,6 @@ sp_status sp_grpc__acquire_named(sp_grpc_call *call, sp_servable *out, sp_bytes 
 	return acquire(call, out, &selector, err);
 }
 
-const serving_processor_signature *sp_grpc__signature(const sp_servable *servable, sp_bytes name,
-						      sp_arena *arena)
-{
-	const char *text = servable->served->signature_name;
-
-	if (name.size != 0) {
-		text = sp_arena_text(arena, name);
-		if (text == NULL || strlen(text) != name.size)
-			return NULL;
-	}
-	return serving_processor_handle_signature(servable->handle, text);
-}
-
 sp_model_spec sp_grpc__answer_spec(const sp_model_spec *asked, const sp_servable *servable,
 				   const serving_processor_signature *signature)
 {

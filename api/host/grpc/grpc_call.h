@@ -90,10 +90,6 @@ SP_MUST_CHECK sp_status sp_grpc__acquire(sp_grpc_call *call, sp_servable *out,
 SP_MUST_CHECK sp_status sp_grpc__acquire_named(sp_grpc_call *call, sp_servable *out, sp_bytes name,
 					       sp_bytes version, sp_error *err);
 
-/* The signature of that name, or the default one if it is empty; NULL: none. */
-const serving_processor_signature *sp_grpc__signature(const sp_servable *servable, sp_bytes name,
-						      sp_arena *arena);
-
 /* The ModelSpec of an answer. */
 sp_model_spec sp_grpc__answer_spec(const sp_model_spec *asked, const sp_servable *servable,
 				   const serving_processor_signature *signature);
