@@ -59,7 +59,7 @@ static void note_answer(void *context, const sp_http_outcome *outcome)
 	sp_request_kind kind = sp_serving_read_tag(&host->serving, outcome->tag, &model);
 
 	sp_counters_answer(&host->serving.counters, model != NULL ? &model->counters : NULL, kind,
-			   outcome->status, outcome->took_ns);
+			   outcome->status, outcome->record);
 	sp_request_log_outcome(&host->request_log, kind, model != NULL ? model->name : NULL,
 			       outcome);
 }

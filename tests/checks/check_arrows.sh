@@ -63,7 +63,7 @@ processor/warmup: base storage engine model_loader incremental session_group pro
 processor/updater: base storage engine model_loader incremental session_group processor/config processor/request processor/version processor/warmup processor/updater
 api: base storage engine model_loader incremental session_group processor api
 api/host: base api/serving_processor.h api/host
-api/host/http: base api/host/json/json_writer.h api/host/http
+api/host/http: base api/host/json/json_writer.h api/host/metrics/call_record.h api/host/http
 api/host/json: base api/host/json
 api/host/eas: base api/host/eas
 api/host/infer: base api/serving_processor.h api/host/flags.h api/host/metrics api/host/model api/host/infer

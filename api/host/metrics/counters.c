@@ -29,6 +29,34 @@ void sp_histogram_add(sp_histogram *histogram, int64_t ns)
 	sp_counter_add(&histogram->sum_ns, ns > 0 ? (uint64_t)ns : 0);
 }
 
+void sp_size_histogram_add(sp_size_histogram *histogram, int64_t size)
+{
+	size_t bucket = 0;
+
+	if (size > 1) /* the least power of two that is not below it */
+		bucket = 64 - (size_t)__builtin_clzll((uint64_t)size - 1);
+	if (bucket >= SP_SIZE_BUCKETS)
+		bucket = SP_SIZE_BUCKETS - 1;
+	sp_counter_add(&histogram->buckets[bucket], 1);
+	sp_counter_add(&histogram->sum, size > 0 ? (uint64_t)size : 0);
+}
+
+const char *sp_stage_name(sp_stage stage)
+{
+	static const char *const names[SP_STAGE_COUNT] = {"queue", "decode", "run", "encode"};
+
+	return names[stage];
+}
+
+const char *sp_rejection_name(sp_rejection rejection)
+{
+	static const char *const names[SP_REJECTED_COUNT] = {
+		"not",       "queue_full",  "model_full", "memory",
+		"too_large", "slow_client", "deadline",   "unavailable"};
+
+	return names[rejection];
+}
+
 const char *sp_request_kind_name(sp_request_kind kind)
 {
 	static const char *const names[SP_REQUEST_COUNT] = {"other",    "predict",  "grpc_predict",
@@ -80,18 +108,54 @@ sp_model_totals sp_model_counters_sum(const sp_model_counters *model)
 				 .runs_ns = sp_counter_get(&model->runtime.sum_ns)};
 }
 
+static sp_rejection rejection_of(int status, const sp_call_record *record)
+{
+	if (record->rejection != SP_REJECTED_NOT)
+		return record->rejection;
+	switch (status) {
+	case 408:
+		return SP_REJECTED_SLOW;
+	case 413:
+	case 431:
+		return SP_REJECTED_TOO_LARGE;
+	case 503:
+		return record->arrived_ns == 0 ? SP_REJECTED_MEMORY : SP_REJECTED_UNAVAILABLE;
+	case 504:
+		return SP_REJECTED_DEADLINE;
+	default:
+		return SP_REJECTED_NOT;
+	}
+}
+
+static void count_stages(sp_model_counters *model, const sp_call_record *record)
+{
+	for (int stage = 0; stage < SP_STAGE_COUNT; stage++) {
+		int64_t ns = sp_call_record_stage(record, (sp_stage)stage);
+
+		if (ns >= 0)
+			sp_histogram_add(&model->stages[stage], ns);
+	}
+}
+
 void sp_counters_answer(sp_counters *counters, sp_model_counters *model, sp_request_kind kind,
-			int status, int64_t took_ns)
+			int status, const sp_call_record *record)
 {
 	size_t at = (size_t)(status - SP_LEAST_STATUS);
+	sp_rejection rejection;
 
 	if (at >= SP_STATUS_COUNT)
 		return;
 	sp_counter_add(&counters->answers[kind][at], 1);
+	rejection = status != 200 && kind != SP_REQUEST_HEALTH ? rejection_of(status, record)
+							       : SP_REJECTED_NOT;
+	if (rejection != SP_REJECTED_NOT)
+		sp_counter_add(&counters->rejections[rejection], 1);
 	if (model == NULL || (kind != SP_REQUEST_PREDICT && kind != SP_REQUEST_GRPC_PREDICT))
 		return;
 	sp_counter_add(&model->predictions[word_of(status)], 1);
+	count_stages(model, record);
 	if (status == 200)
 		sp_histogram_add(kind == SP_REQUEST_PREDICT ? &model->request : &model->call,
-				 took_ns);
+				 record->arrived_ns != 0 ? record->answered_ns - record->arrived_ns
+							 : 0);
 }

@@ -84,3 +84,21 @@ void sp_metric_add_histogram(sp_buffer *out, sp_metric metric, const sp_label *l
 	write_line(out, metric, "_sum", labels, count, NULL, sum_us);
 	write_line(out, metric, "_count", labels, count, NULL, (double)below);
 }
+
+void sp_metric_add_size_histogram(sp_buffer *out, sp_metric metric, const sp_label *labels,
+				  size_t count, const sp_size_histogram *histogram)
+{
+	double sum = (double)sp_counter_get(&histogram->sum);
+	uint64_t below = 0;
+
+	for (size_t i = 0; i < SP_SIZE_BUCKETS; i++) {
+		char le[32] = "+Inf";
+
+		if (i < SP_SIZE_BUCKETS - 1)
+			snprintf(le, sizeof(le), "%d", 1 << i);
+		below += sp_counter_get(&histogram->buckets[i]);
+		write_line(out, metric, "_bucket", labels, count, le, (double)below);
+	}
+	write_line(out, metric, "_sum", labels, count, NULL, sum);
+	write_line(out, metric, "_count", labels, count, NULL, (double)below);
+}

@@ -61,10 +61,11 @@ bool sp_route__is_protobuf(const sp_http_request *request)
 	return false;
 }
 
-sp_infer_limits sp_route__limits(const sp_http_request *request)
+sp_infer_limits sp_route__limits(sp_http_request *request)
 {
 	return (sp_infer_limits){sp_http_request_deadline_ns(request),
-				 sp_http_request_cancel_flag(request)};
+				 sp_http_request_cancel_flag(request),
+				 sp_http_request_record(request)};
 }
 
 void sp_route__init_answer(sp_buffer *body, sp_serving *serving)

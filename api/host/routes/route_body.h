@@ -29,7 +29,7 @@ void sp_route__body_fini(sp_route_body *body);
 bool sp_route__is_protobuf(const sp_http_request *request);
 
 /* What ends the run of a request early. */
-sp_infer_limits sp_route__limits(const sp_http_request *request);
+sp_infer_limits sp_route__limits(sp_http_request *request);
 
 /* Initialises the buffer for an answer. */
 void sp_route__init_answer(sp_buffer *body, sp_serving *serving);

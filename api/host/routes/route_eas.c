@@ -62,19 +62,26 @@ static sp_status answer(const sp_servable *servable, sp_bytes message,
 						       .deadline_ns = limits->deadline_ns,
 						       .cancelled = limits->cancelled};
 	serving_processor_error *error = NULL;
-	int64_t began = sp_clock_now_ns();
+	sp_call_record *record = limits->record;
 	void *data = NULL;
 	size_t size = 0;
-	serving_processor_code code = serving_processor_handle_process(
-		servable->handle, signature_of(servable, message), message.data, message.size,
-		&options, &data, &size, &error);
+	serving_processor_code code;
+
+	/* The library reads and writes the messages, too. */
+	record->run_ns = sp_clock_now_ns();
+	record->version = servable->version;
+	record->rows = -1;
+	code = serving_processor_handle_process(servable->handle, signature_of(servable, message),
+						message.data, message.size, &options, &data, &size,
+						&error);
 
 	if (code != SERVING_PROCESSOR_OK) {
 		sp_error_set(err, (sp_status)code, "%s", serving_processor_error_text(error));
 		serving_processor_error_free(error);
 		return (sp_status)code;
 	}
-	sp_histogram_add(&servable->model->counters.runtime, sp_clock_now_ns() - began);
+	record->ran_ns = sp_clock_now_ns();
+	sp_histogram_add(&servable->model->counters.runtime, record->ran_ns - record->run_ns);
 	sp_buffer_append(out, data, size);
 	serving_processor_free(data);
 	return out->failed ? sp_no_memory(err, "the answer") : SP_OK;

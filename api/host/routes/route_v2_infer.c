@@ -18,7 +18,7 @@
 #define LENGTH_HEADER "inference-header-content-length"
 
 /* Reads the header that says how long the JSON is; false if it is malformed. */
-static bool read_json_size(int64_t *out, const sp_http_request *request)
+static bool read_json_size(int64_t *out, sp_http_request *request)
 {
 	sp_bytes text = sp_http_head_get(sp_http_request_head(request), LENGTH_HEADER);
 
@@ -47,7 +47,7 @@ static sp_status run(const sp_servable *servable, const sp_message_inputs *input
 }
 
 static sp_status answer_json(const sp_servable *servable, sp_worker *worker,
-			     const sp_http_request *request, sp_bytes body, sp_buffer *out,
+			     sp_http_request *request, sp_bytes body, sp_buffer *out,
 			     size_t *json_size, sp_error *err)
 {
 	sp_message_memory memory = {worker->arena, worker->input_order};
@@ -70,7 +70,7 @@ static sp_status answer_json(const sp_servable *servable, sp_worker *worker,
 }
 
 static sp_status answer_message(const sp_servable *servable, sp_worker *worker,
-				const sp_http_request *request, sp_bytes body, sp_buffer *out,
+				sp_http_request *request, sp_bytes body, sp_buffer *out,
 				sp_error *err)
 {
 	sp_message_memory memory = {worker->arena, worker->input_order};
@@ -87,8 +87,7 @@ static sp_status answer_message(const sp_servable *servable, sp_worker *worker,
 	return sp_message_answer_infer(out, &run_of, body, &head, err);
 }
 
-static int hold(sp_serving *serving, const sp_http_request *request, sp_servable *out,
-		sp_error *err)
+static int hold(sp_serving *serving, sp_http_request *request, sp_servable *out, sp_error *err)
 {
 	sp_model_selector selector;
 	sp_v2_path path;

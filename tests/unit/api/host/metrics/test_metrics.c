@@ -301,19 +301,43 @@ static void answers_are_told(void **state)
 				    .models = &state_of_model,
 				    .model_count = 1};
 
+	const sp_call_record of_20us = {.arrived_ns = 1, .answered_ns = 20001};
+	const sp_call_record of_30us = {.arrived_ns = 1,
+					.begun_ns = 2001,
+					.run_ns = 5001,
+					.ran_ns = 25001,
+					.answered_ns = 30001};
+	const sp_call_record of_1ns = {.arrived_ns = 1, .answered_ns = 2};
+	const sp_call_record never = {.answered_ns = 5};
+	const sp_call_record full = {
+		.arrived_ns = 1, .answered_ns = 2, .rejection = SP_REJECTED_QUEUE_FULL};
+
 	(void)state;
 	sp_budget_init(&memory, 200000);
 	assert_int_equal(sp_budget_grow(&memory, 0, 100000, 100000), 100000);
 	assert_int_equal(sp_budget_grow(&memory, 0, 150000, 150000), 0);
-	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 200, 20000);
-	sp_counters_answer(&counters, &model, SP_REQUEST_GRPC_PREDICT, 200, 30000);
-	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 400, 20000);
-	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 415, 20000);
-	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 599, 20000);
-	sp_counters_answer(&counters, &model, SP_REQUEST_HEALTH, 200, 1);
-	sp_counters_answer(&counters, &model, SP_REQUEST_HEALTH, 200, 1);
-	sp_counters_answer(&counters, &model, SP_REQUEST_OTHER, 600, 1); /* none that there is */
-	sp_counters_answer(&counters, &model, SP_REQUEST_OTHER, 99, 1);
+	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 200, &of_20us);
+	sp_counters_answer(&counters, &model, SP_REQUEST_GRPC_PREDICT, 200, &of_30us);
+	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 400, &of_20us);
+	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 415, &of_20us);
+	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 599, &of_20us);
+	sp_counters_answer(&counters, &model, SP_REQUEST_HEALTH, 200, &of_1ns);
+	sp_counters_answer(&counters, &model, SP_REQUEST_HEALTH, 200, &of_1ns);
+	sp_counters_answer(&counters, &model, SP_REQUEST_OTHER, 600,
+			   &of_1ns); /* none that there is */
+	sp_counters_answer(&counters, &model, SP_REQUEST_OTHER, 99, &of_1ns);
+	sp_counters_answer(&counters, NULL, SP_REQUEST_STATUS, 503, &never);
+	sp_counters_answer(&counters, NULL, SP_REQUEST_STATUS, 413, &never);
+	sp_counters_answer(&counters, &model, SP_REQUEST_EXAMPLES, 503, &full);
+	sp_counters_answer(&counters, &model, SP_REQUEST_EXAMPLES, 503, &of_1ns);
+	sp_counters_answer(&counters, &model, SP_REQUEST_EXAMPLES, 504, &of_1ns);
+	sp_counters_answer(&counters, NULL, SP_REQUEST_HEALTH, 503, &never);
+	sp_size_histogram_add(&model.run_rows, 0);
+	sp_size_histogram_add(&model.run_rows, 1);
+	sp_size_histogram_add(&model.run_rows, 2);
+	sp_size_histogram_add(&model.run_rows, 3);
+	sp_size_histogram_add(&model.run_rows, 32768);
+	sp_size_histogram_add(&model.run_rows, INT64_MAX / 2);
 	sp_counter_add(&model.begun, 5);
 	sp_counter_add(&model.ended, 3);
 	sp_counter_add(&model.batches, 2);
@@ -325,6 +349,22 @@ static void answers_are_told(void **state)
 	assert_line(":tensorflow:serving:request_count" M ",status=\"INVALID_ARGUMENT\"} 2");
 	assert_line(":tensorflow:serving:request_count" M ",status=\"UNKNOWN\"} 1");
 	assert_line(":tensorflow:serving:request_count" M ",status=\"UNAVAILABLE\"} 0");
+	assert_line("serving_processor_stage_microseconds_sum" M ",stage=\"queue\"} 2");
+	assert_line("serving_processor_stage_microseconds_sum" M ",stage=\"decode\"} 3");
+	assert_line("serving_processor_stage_microseconds_sum" M ",stage=\"run\"} 20");
+	assert_line("serving_processor_stage_microseconds_sum" M ",stage=\"encode\"} 5");
+	assert_line("serving_processor_stage_microseconds_count" M ",stage=\"encode\"} 1");
+	assert_line("serving_processor_run_rows_bucket" M ",le=\"1\"} 2");
+	assert_line("serving_processor_run_rows_bucket" M ",le=\"2\"} 3");
+	assert_line("serving_processor_run_rows_bucket" M ",le=\"4\"} 4");
+	assert_line("serving_processor_run_rows_bucket" M ",le=\"32768\"} 5");
+	assert_line("serving_processor_run_rows_bucket" M ",le=\"+Inf\"} 6");
+	assert_line("serving_processor_rejections_total{reason=\"queue_full\"} 1");
+	assert_line("serving_processor_rejections_total{reason=\"model_full\"} 0");
+	assert_line("serving_processor_rejections_total{reason=\"memory\"} 1");
+	assert_line("serving_processor_rejections_total{reason=\"too_large\"} 1");
+	assert_line("serving_processor_rejections_total{reason=\"deadline\"} 1");
+	assert_line("serving_processor_rejections_total{reason=\"unavailable\"} 1");
 	assert_line(":tensorflow:serving:request_latency_count" M
 		    ",API=\"predict\",entrypoint=\"REST\"} 1");
 	assert_line(":tensorflow:serving:request_latency_sum" M
