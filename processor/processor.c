@@ -287,7 +287,7 @@ static sp_status admit(sp_processor *processor, const sp_version *held, const ch
 		.snapshot = sp_weights_snapshot(version->weights),
 		.endpoint = sp_runtime_endpoint(version->runtime, signature),
 		.limits = limits,
-		.trace = sp_traced_steps(out->traced)};
+		.trace = out->traced != NULL ? sp_traced_steps(out->traced) : limits.trace};
 	if (out->target.endpoint == NULL)
 		status = sp_error_set(err, SP_NOT_FOUND, "the model has no signature '%s'",
 				      signature);

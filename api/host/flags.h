@@ -66,8 +66,13 @@ typedef struct sp_flags {
 	const char *log_level;        /* NULL: as the configuration says, or info */
 	bool admin_routes;
 	const char *metrics_path; /* "": none */
-	const char *eas_token;    /* comma-separated; NULL: none is needed */
-	int64_t session_num;      /* 0: one per worker */
+	const char *access_log;   /* a file, or "-"; NULL: none */
+	int64_t slow_request_ms;  /* 0: no request is slow */
+	const char *slow_request_log;
+	const char *trace_endpoint; /* NULL: none */
+	const char *trace_sample_rate;
+	const char *eas_token; /* comma-separated; NULL: none is needed */
+	int64_t session_num;   /* 0: one per worker */
 
 	int64_t drain_delay_in_ms;
 	int64_t drain_timeout_in_ms;

@@ -101,6 +101,7 @@ struct sp_http_request {
 	void *owner;                        /* for the loop only; NULL: it has left the request */
 	STAILQ_ENTRY(sp_http_request) link; /* in answers->list */
 	int socket;
+	bool secure;                  /* over TLS */
 	int tag;                      /* for the observer */
 	sp_call_record record;        /* likewise */
 	char peer[SP_HTTP_PEER_SIZE]; /* "" unless noted */

@@ -52,6 +52,7 @@ void sp_http__request_destroy(sp_http_request *request)
 	sp_buffer_fini(&request->body);
 	sp_buffer_fini(&request->field_text);
 	sp_buffer_fini(&request->out);
+	sp_free(request->record.steps);
 	sp_free(request);
 }
 
@@ -77,6 +78,7 @@ void sp_http__request_reset(sp_http_request *request, size_t max_body_bytes)
 	request->reason[0] = '\0';
 	request->header_count = request->trailer_count = 0;
 	request->tag = 0;
+	sp_free(request->record.steps);
 	request->record = (sp_call_record){0};
 	request->peer[0] = '\0';
 	request->is_part = false;
@@ -148,6 +150,7 @@ sp_http_request *sp_http__request_copy(sp_http_loop *loop, const sp_http_request
 	copy->ops = old->ops;
 	copy->owner = old->owner;
 	copy->socket = old->socket;
+	copy->secure = old->secure;
 	copy->tag = old->tag;
 	if (old->is_part)
 		sp_http__request_set_label(copy, sp_http_request_label(old));
@@ -180,6 +183,9 @@ void sp_http__request_observe(sp_http_request *request)
 								   : request->status,
 				   .record = record,
 				   .head = &request->head,
+				   .fields = request->fields,
+				   .field_count = request->header_count + request->trailer_count,
+				   .secure = request->secure,
 				   .bytes_out = request->out.size,
 				   .method = request->head.method_name,
 				   .path = request->head.path,
@@ -212,6 +218,7 @@ void sp_http_request_set_tag(sp_http_request *request, int tag)
 
 sp_call_record *sp_http_request_record(sp_http_request *request)
 {
+	request->record.arrived_ns = request->handed_ns;
 	return &request->record;
 }
 

@@ -40,6 +40,9 @@ typedef struct sp_http_outcome {
 	int status;
 	const sp_call_record *record;
 	const sp_http_head *head;
+	const sp_http_header *fields; /* [field_count] of the answer, with its trailers */
+	size_t field_count;
+	bool secure;           /* over TLS */
 	size_t bytes_out;      /* of the answer's body */
 	sp_bytes method, path; /* arbitrary bytes; {NULL, 0} if the head could not be parsed */
 	const char *reason;    /* error text, possibly truncated; "" on success */

@@ -1,6 +1,7 @@
 #include "api/host/infer/infer_call.h"
 
 #include "api/host/infer/batch_join.h"
+#include "api/host/infer/slow_steps.h"
 #include "base/clock.h"
 
 void sp_infer_limits_shorten(sp_infer_limits *limits, int64_t timeout_us)
@@ -27,11 +28,13 @@ sp_status sp_infer_call(sp_infer_result *out, const serving_processor_handle *ha
 			const sp_infer_request *request, const sp_infer_limits *limits,
 			sp_error *err)
 {
+	serving_processor_steps *steps = sp_slow_steps_begin(limits->record);
 	const serving_processor_run_options options = {.size = sizeof(options),
 						       .deadline_ns = limits->deadline_ns,
-						       .cancelled = limits->cancelled};
+						       .cancelled = limits->cancelled,
+						       .steps = steps};
 	serving_processor_error *error = NULL;
-	int64_t began = sp_clock_now_ns();
+	int64_t began = sp_clock_now_ns(), ended;
 	serving_processor_code code;
 
 	*out = (sp_infer_result){0};
@@ -43,7 +46,9 @@ sp_status sp_infer_call(sp_infer_result *out, const serving_processor_handle *ha
 		serving_processor_error_free(error);
 		return (sp_status)code;
 	}
-	out->run_ns = sp_clock_now_ns() - began;
+	ended = sp_clock_now_ns();
+	sp_slow_steps_end(limits->record, steps, began, ended);
+	out->run_ns = ended - began;
 	out->count = serving_processor_result_count(out->whole);
 	out->tensors = serving_processor_result_tensor(out->whole, 0);
 	return SP_OK;

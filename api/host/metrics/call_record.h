@@ -44,6 +44,8 @@ typedef struct sp_call_record {
 	int64_t version;        /* that ran it */
 	int64_t rows;           /* first dimension of the first input; -1: it has none */
 	char signature[SP_RECORD_SIGNATURE]; /* cut where it is longer */
+	int64_t slow_ns; /* the request is slow from so long on; 0: it cannot be */
+	char *steps;     /* JSON about the steps of a slow run, from sp_alloc; NULL: none */
 } sp_call_record;
 
 /* -1: the request did not come to the end of this stage. */

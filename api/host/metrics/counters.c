@@ -1,5 +1,8 @@
 #include "api/host/metrics/counters.h"
 
+#include <string.h>
+#include <time.h>
+
 double sp_histogram_limit_us(size_t bucket)
 {
 	double limit = 10;
@@ -18,7 +21,8 @@ uint64_t sp_histogram_count(const sp_histogram *histogram)
 	return count;
 }
 
-void sp_histogram_add(sp_histogram *histogram, int64_t ns)
+/* Returns the bucket. */
+static size_t add(sp_histogram *histogram, int64_t ns)
 {
 	double us = (double)ns / 1000, limit = sp_histogram_limit_us(0);
 	size_t bucket = 0;
@@ -27,6 +31,62 @@ void sp_histogram_add(sp_histogram *histogram, int64_t ns)
 		limit *= 1.8;
 	sp_counter_add(&histogram->buckets[bucket], 1);
 	sp_counter_add(&histogram->sum_ns, ns > 0 ? (uint64_t)ns : 0);
+	return bucket;
+}
+
+void sp_histogram_add(sp_histogram *histogram, int64_t ns)
+{
+	(void)add(histogram, ns);
+}
+
+static void set(sp_counter *counter, uint64_t value)
+{
+	atomic_store_explicit(counter, value, memory_order_relaxed);
+}
+
+/* Of two at the same time one is kept. */
+static void keep_exemplar(sp_exemplar *exemplar, int64_t ns, const unsigned char *trace_id)
+{
+	uint_least32_t changes = atomic_load_explicit(&exemplar->changes, memory_order_relaxed);
+	struct timespec now;
+	uint64_t id[2];
+
+	if ((changes & 1) != 0 ||
+	    !atomic_compare_exchange_strong(&exemplar->changes, &changes, changes + 1))
+		return;
+	atomic_thread_fence(memory_order_release);
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	memcpy(id, trace_id, sizeof(id));
+	set(&exemplar->trace_id[0], id[0]);
+	set(&exemplar->trace_id[1], id[1]);
+	set(&exemplar->ns, (uint64_t)ns);
+	set(&exemplar->unix_ms, (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000);
+	atomic_store_explicit(&exemplar->changes, changes + 2, memory_order_release);
+}
+
+void sp_histogram_add_traced(sp_histogram *histogram, int64_t ns, const unsigned char *trace_id)
+{
+	size_t bucket = add(histogram, ns);
+
+	if (trace_id != NULL)
+		keep_exemplar(&histogram->exemplars[bucket], ns, trace_id);
+}
+
+bool sp_histogram_exemplar(const sp_histogram *histogram, size_t bucket, sp_exemplar_values *out)
+{
+	const sp_exemplar *exemplar = &histogram->exemplars[bucket];
+	uint_least32_t before = atomic_load_explicit(&exemplar->changes, memory_order_acquire);
+	uint64_t id[2];
+
+	if (before == 0 || (before & 1) != 0)
+		return false;
+	id[0] = sp_counter_get(&exemplar->trace_id[0]);
+	id[1] = sp_counter_get(&exemplar->trace_id[1]);
+	memcpy(out->trace_id, id, sizeof(id));
+	out->ns = (int64_t)sp_counter_get(&exemplar->ns);
+	out->unix_ms = (int64_t)sp_counter_get(&exemplar->unix_ms);
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&exemplar->changes, memory_order_relaxed) == before;
 }
 
 void sp_size_histogram_add(sp_size_histogram *histogram, int64_t size)
@@ -127,18 +187,19 @@ static sp_rejection rejection_of(int status, const sp_call_record *record)
 	}
 }
 
-static void count_stages(sp_model_counters *model, const sp_call_record *record)
+static void count_stages(sp_model_counters *model, const sp_call_record *record,
+			 const unsigned char *trace_id)
 {
 	for (int stage = 0; stage < SP_STAGE_COUNT; stage++) {
 		int64_t ns = sp_call_record_stage(record, (sp_stage)stage);
 
 		if (ns >= 0)
-			sp_histogram_add(&model->stages[stage], ns);
+			sp_histogram_add_traced(&model->stages[stage], ns, trace_id);
 	}
 }
 
 void sp_counters_answer(sp_counters *counters, sp_model_counters *model, sp_request_kind kind,
-			int status, const sp_call_record *record)
+			int status, const sp_call_record *record, const unsigned char *trace_id)
 {
 	size_t at = (size_t)(status - SP_LEAST_STATUS);
 	sp_rejection rejection;
@@ -153,9 +214,10 @@ void sp_counters_answer(sp_counters *counters, sp_model_counters *model, sp_requ
 	if (model == NULL || (kind != SP_REQUEST_PREDICT && kind != SP_REQUEST_GRPC_PREDICT))
 		return;
 	sp_counter_add(&model->predictions[word_of(status)], 1);
-	count_stages(model, record);
+	count_stages(model, record, trace_id);
 	if (status == 200)
-		sp_histogram_add(kind == SP_REQUEST_PREDICT ? &model->request : &model->call,
-				 record->arrived_ns != 0 ? record->answered_ns - record->arrived_ns
-							 : 0);
+		sp_histogram_add_traced(
+			kind == SP_REQUEST_PREDICT ? &model->request : &model->call,
+			record->arrived_ns != 0 ? record->answered_ns - record->arrived_ns : 0,
+			trace_id);
 }

@@ -2,6 +2,7 @@
 #define SP_API_HOST_METRICS_COUNTERS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,9 +30,16 @@ static inline uint64_t sp_counter_get(const sp_counter *counter)
 /* TensorFlow Serving's buckets: limits of 10 * 1.8^i us up to 24 minutes; the last has none. */
 enum { SP_HISTOGRAM_BUCKETS = 34 };
 
+/* The last request of a bucket that belongs to a sampled trace. */
+typedef struct sp_exemplar {
+	atomic_uint_least32_t changes; /* 0: none yet; odd: it is being changed */
+	sp_counter trace_id[2], ns, unix_ms;
+} sp_exemplar;
+
 typedef struct sp_histogram {
 	sp_counter buckets[SP_HISTOGRAM_BUCKETS]; /* times in (previous limit, own limit] */
 	sp_counter sum_ns;
+	sp_exemplar exemplars[SP_HISTOGRAM_BUCKETS];
 } sp_histogram;
 
 /* Upper limit of any bucket but the last. */
@@ -41,6 +49,18 @@ double sp_histogram_limit_us(size_t bucket);
 uint64_t sp_histogram_count(const sp_histogram *histogram);
 
 void sp_histogram_add(sp_histogram *histogram, int64_t ns);
+
+/* What an exemplar tells. */
+typedef struct sp_exemplar_values {
+	unsigned char trace_id[16];
+	int64_t ns, unix_ms;
+} sp_exemplar_values;
+
+/* Also keeps it as the exemplar of its bucket; NULL: its request is of no sampled trace. */
+void sp_histogram_add_traced(sp_histogram *histogram, int64_t ns, const unsigned char *trace_id);
+
+/* False if the bucket has none, or if it is being changed. */
+bool sp_histogram_exemplar(const sp_histogram *histogram, size_t bucket, sp_exemplar_values *out);
 
 /* Of sizes: limits of 1, 2, 4 ... 32768; the last has none. */
 enum { SP_SIZE_BUCKETS = 17 };
@@ -115,9 +135,10 @@ typedef struct sp_model_totals {
 sp_model_totals sp_model_counters_sum(const sp_model_counters *model);
 
 /*
- * Counts an answer.  `model` is NULL for a request of no model that there is.
+ * Counts an answer.  `model` is NULL for a request of no model that there is, `trace_id` for one of
+ * no sampled trace.
  */
 void sp_counters_answer(sp_counters *counters, sp_model_counters *model, sp_request_kind kind,
-			int status, const sp_call_record *record);
+			int status, const sp_call_record *record, const unsigned char *trace_id);
 
 #endif

@@ -83,6 +83,17 @@ static void write_rejections(sp_buffer *out, const sp_host_state *host)
 			      (double)sp_counter_get(&host->counters->rejections[i]));
 }
 
+static void write_observer(sp_buffer *out, const sp_host_state *host)
+{
+	sp_metric_begin(out, SP_METRIC_LINES_DROPPED);
+	sp_metric_add(out, SP_METRIC_LINES_DROPPED, NO_LABELS, (double)host->lines_dropped);
+	sp_metric_begin(out, SP_METRIC_TRACES);
+	sp_metric_add(out, SP_METRIC_TRACES, LABELS(text_label("result", "sent")),
+		      (double)host->traces_sent);
+	sp_metric_add(out, SP_METRIC_TRACES, LABELS(text_label("result", "dropped")),
+		      (double)host->traces_dropped);
+}
+
 static void write_in_flight(sp_buffer *out, const sp_model_state *model)
 {
 	/* Read in this order, so that begun >= ended. */
@@ -264,6 +275,7 @@ void sp_metrics_write_host(sp_buffer *out, const sp_host_state *host)
 	write_each(out, host, SP_METRIC_STAGE_LATENCY, write_stages);
 	write_each(out, host, SP_METRIC_RUN_ROWS, write_run_rows);
 	write_rejections(out, host);
+	write_observer(out, host);
 	write_each(out, host, SP_METRIC_IN_FLIGHT, write_in_flight);
 	write_each(out, host, SP_METRIC_VERSION_REQUESTS, write_version_requests);
 	write_each(out, host, SP_METRIC_SHADOW, write_shadow);

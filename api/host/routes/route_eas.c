@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/host/eas/eas_token.h"
+#include "api/host/infer/slow_steps.h"
 #include "api/host/routes/route_body.h"
 #include "api/host/routes/route_errors.h"
 #include "base/clock.h"
@@ -58,9 +59,11 @@ static const char *signature_of(const sp_servable *servable, sp_bytes message)
 static sp_status answer(const sp_servable *servable, sp_bytes message,
 			const sp_infer_limits *limits, sp_buffer *out, sp_error *err)
 {
+	serving_processor_steps *steps = sp_slow_steps_begin(limits->record);
 	const serving_processor_run_options options = {.size = sizeof(options),
 						       .deadline_ns = limits->deadline_ns,
-						       .cancelled = limits->cancelled};
+						       .cancelled = limits->cancelled,
+						       .steps = steps};
 	serving_processor_error *error = NULL;
 	sp_call_record *record = limits->record;
 	void *data = NULL;
@@ -81,6 +84,7 @@ static sp_status answer(const sp_servable *servable, sp_bytes message,
 		return (sp_status)code;
 	}
 	record->ran_ns = sp_clock_now_ns();
+	sp_slow_steps_end(record, steps, record->run_ns, record->ran_ns);
 	sp_histogram_add(&servable->model->counters.runtime, record->ran_ns - record->run_ns);
 	sp_buffer_append(out, data, size);
 	serving_processor_free(data);

@@ -17,3 +17,11 @@ sp_request_kind sp_serving_read_tag(const sp_serving *serving, int tag, sp_model
 	*model = sp_models_at(serving->models, (uint32_t)tag >> KIND_BITS);
 	return (sp_request_kind)(tag & KIND_MASK);
 }
+
+void sp_serving_begin(const sp_serving *serving, sp_http_request *request, int64_t now_ns)
+{
+	sp_call_record *record = sp_http_request_record(request);
+
+	record->begun_ns = now_ns;
+	record->slow_ns = serving->observer != NULL ? serving->observer->slow_ns : 0;
+}
