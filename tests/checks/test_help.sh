@@ -53,6 +53,7 @@ for command in inspect get verify image; do
 	says 0 "serving_tool $command PATH --help" out "$builddir/serving_tool" "$command" PATH --help
 done
 for script in "$srcdir"/run-tests "$srcdir"/quickstart "$srcdir"/autogen.sh "$srcdir"/.ci/run "$srcdir"/scripts/*.sh \
+	"$srcdir"/examples/serve_sample \
 	"$srcdir"/tests/checks/check_*.sh; do
 	[ -e "$script" ] || continue # a tarball has no .ci
 	answers_help "$script"
