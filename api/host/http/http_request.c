@@ -178,19 +178,19 @@ void sp_http__request_observe(sp_http_request *request)
 {
 	const sp_http_options *options = request->options;
 	sp_call_record *record = &request->record;
-	sp_http_outcome outcome = {.tag = request->tag,
-				   .status = request->outcome != 0 ? request->outcome
-								   : request->status,
-				   .record = record,
-				   .head = &request->head,
-				   .fields = request->fields,
-				   .field_count = request->header_count + request->trailer_count,
-				   .secure = request->secure,
-				   .bytes_out = request->out.size,
-				   .method = request->head.method_name,
-				   .path = request->head.path,
-				   .reason = request->reason,
-				   .socket = request->socket};
+	sp_http_outcome outcome = {
+		.tag = request->tag,
+		.status = request->outcome != 0 ? request->outcome : request->status,
+		.record = record,
+		.head = &request->head,
+		.fields = request->fields,
+		.field_count = request->header_count + request->trailer_count,
+		.secure = request->secure,
+		.bytes_out = record->bytes_out != 0 ? record->bytes_out : request->out.size,
+		.method = request->head.method_name,
+		.path = request->head.path,
+		.reason = request->reason,
+		.socket = request->socket};
 
 	if (options->observer == NULL)
 		return;
@@ -317,6 +317,7 @@ static void post(sp_http_request *request)
 	bool first;
 
 	request->record.bytes_in = request->body.size;
+	request->record.bytes_out = request->out.size;
 	empty(&request->body); /* freed now, because sending the answer may take long */
 	atomic_store(&request->state, SP_HTTP_ANSWERED);
 	pthread_mutex_lock(&answers->lock);

@@ -40,6 +40,7 @@ typedef struct sp_call_record {
 	int64_t arrived_ns, begun_ns, run_ns, ran_ns;
 	int64_t answered_ns;
 	size_t bytes_in;        /* of the body */
+	size_t bytes_out;       /* of the answer that a handler gave */
 	sp_rejection rejection; /* if whoever turned it away knew */
 	int64_t version;        /* that ran it */
 	int64_t rows;           /* first dimension of the first input; -1: it has none */
@@ -55,6 +56,12 @@ static inline int64_t sp_call_record_stage(const sp_call_record *r, sp_stage sta
 	int64_t from = times[stage], until = times[stage + 1];
 
 	return from != 0 && until != 0 ? until - from : -1;
+}
+
+/* All stages together; 0: the request never was complete. */
+static inline int64_t sp_call_record_took(const sp_call_record *r)
+{
+	return r->arrived_ns != 0 ? r->answered_ns - r->arrived_ns : 0;
 }
 
 #endif

@@ -216,8 +216,6 @@ void sp_counters_answer(sp_counters *counters, sp_model_counters *model, sp_requ
 	sp_counter_add(&model->predictions[word_of(status)], 1);
 	count_stages(model, record, trace_id);
 	if (status == 200)
-		sp_histogram_add_traced(
-			kind == SP_REQUEST_PREDICT ? &model->request : &model->call,
-			record->arrived_ns != 0 ? record->answered_ns - record->arrived_ns : 0,
-			trace_id);
+		sp_histogram_add_traced(kind == SP_REQUEST_PREDICT ? &model->request : &model->call,
+					sp_call_record_took(record), trace_id);
 }

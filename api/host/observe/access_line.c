@@ -51,7 +51,7 @@ static void write_stages(sp_buffer *out, const sp_observed *o)
 		snprintf(key, sizeof(key), "%s_us", sp_stage_name((sp_stage)stage));
 		write_us(out, key, sp_call_record_stage(o->outcome->record, (sp_stage)stage));
 	}
-	write_us(out, "total_us", sp_observed_took_ns(o));
+	write_us(out, "total_us", sp_call_record_took(o->outcome->record));
 }
 
 static const char *protocol_of(const sp_observed *o)

@@ -19,12 +19,4 @@ typedef struct sp_observed {
 	char peer[SP_HTTP_PEER_SIZE];
 } sp_observed;
 
-/* From the first stage of the request to the answer. */
-static inline int64_t sp_observed_took_ns(const sp_observed *o)
-{
-	const sp_call_record *r = o->outcome->record;
-
-	return r->arrived_ns != 0 ? r->answered_ns - r->arrived_ns : 0;
-}
-
 #endif

@@ -99,24 +99,27 @@ static void write_line(sp_line_log *to, const sp_observed *observed, bool with_s
 }
 
 /* Probes and scrapes, unless the caller has put them into a trace. */
-static bool is_noise(const sp_observed *observed)
+static bool is_noise(sp_request_kind kind, const sp_trace_context *trace)
 {
-	return !observed->trace.has_parent &&
-	       (observed->kind == SP_REQUEST_HEALTH || observed->kind == SP_REQUEST_METRICS);
+	return !trace->has_parent && (kind == SP_REQUEST_HEALTH || kind == SP_REQUEST_METRICS);
 }
 
 void sp_observer_note(const sp_observer *observer, const sp_http_outcome *outcome,
 		      sp_request_kind kind, const char *model, const sp_trace_context *trace)
 {
-	sp_observed observed = {.outcome = outcome, .kind = kind, .model = model, .trace = *trace};
 	bool is_slow = observer->slow != NULL &&
-		       sp_observed_took_ns(&observed) >= observer->slow_ns;
-	bool is_spanned = observer->spans != NULL && trace->sampled && !is_noise(&observed);
+		       sp_call_record_took(outcome->record) >= observer->slow_ns;
+	bool is_spanned = observer->spans != NULL && trace->sampled && !is_noise(kind, trace);
+	sp_observed observed;
 
 	if (observer->access == NULL && !is_slow && !is_spanned)
 		return;
-	observed.wall_ns = unix_ns();
-	observed.is_grpc = is_grpc(outcome->head);
+	observed = (sp_observed){.outcome = outcome,
+				 .kind = kind,
+				 .model = model,
+				 .trace = *trace,
+				 .wall_ns = unix_ns(),
+				 .is_grpc = is_grpc(outcome->head)};
 	sp_http_peer_print(observed.peer, outcome->socket);
 	if (observer->access != NULL)
 		write_line(observer->access, &observed, false);

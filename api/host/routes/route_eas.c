@@ -72,16 +72,17 @@ static sp_status answer(const sp_servable *servable, sp_bytes message,
 	sp_call_record *record = limits->record;
 	void *data = NULL;
 	size_t size = 0;
+	const char *signature = signature_of(servable, message);
 	serving_processor_code code;
 
 	/* The library reads and writes the messages, too. */
 	record->run_ns = sp_clock_now_ns();
 	record->version = servable->version;
 	record->rows = -1;
-	code = serving_processor_handle_process(servable->handle, signature_of(servable, message),
-						message.data, message.size, &options, &data, &size,
-						&error);
-
+	if (signature != NULL)
+		(void)memccpy(record->signature, signature, '\0', sizeof(record->signature) - 1);
+	code = serving_processor_handle_process(servable->handle, signature, message.data,
+						message.size, &options, &data, &size, &error);
 	if (code != SERVING_PROCESSOR_OK) {
 		sp_error_set(err, (sp_status)code, "%s", serving_processor_error_text(error));
 		serving_processor_error_free(error);
