@@ -87,8 +87,7 @@ sp_status sp_processor_open(sp_processor **out, const char *config, sp_error *er
 	sp_processor *processor = sp_alloc_zero(1, sizeof(*processor));
 	sp_status status;
 
-	if (processor == NULL)
-		return sp_no_memory(err, "a processor");
+	SP_NEED_MEMORY(processor, err, "a processor");
 	pthread_mutex_init(&processor->pool_lock, NULL);
 	status = open_configured(processor, config, err);
 	if (status != SP_OK) {

@@ -21,8 +21,7 @@ sp_status sp_session_group_create(sp_session_group **out, const sp_session_group
 	sp_status status;
 
 	assert(options->count >= 1);
-	if (group == NULL)
-		return sp_no_memory(err, "%zu sessions", options->count);
+	SP_NEED_MEMORY(group, err, "%zu sessions", options->count);
 	group->options = *options;
 	status = sp_slots_create(&group->slots, options->count, options->max_waiting, err);
 	if (status != SP_OK) {

@@ -170,9 +170,7 @@ static sp_status make_block(unsigned char **out, size_t size, sp_error *err)
 				    "the answer would take %zu bytes; at most %d can be handed out",
 				    size, INT_MAX);
 	*out = sp_alloc(size + 1);
-	if (*out == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an answer of %zu bytes",
-				    size);
+	SP_NEED_MEMORY(*out, err, "an answer of %zu bytes", size);
 	(*out)[size] = '\0';
 	return SP_OK;
 }

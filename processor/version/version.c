@@ -60,8 +60,8 @@ static sp_status open_store(sp_ssd_store **out, const sp_config *config, const c
 	/* Without a checkpoint there are no rows.  An unreadable one fails when it is loaded. */
 	if (content == 0)
 		return SP_OK;
-	if (options.model == NULL || options.version == NULL)
-		return sp_no_memory(err, "the name of a version");
+	SP_NEED_MEMORY(options.model != NULL && options.version != NULL, err,
+		       "the name of a version");
 	return sp_ssd_store_open(out, &options, err);
 }
 
@@ -79,8 +79,7 @@ static sp_status open_ssd(sp_ssd_store **out, const sp_config *config, const cha
 	if (config->ev_storage_type != SP_STORAGE_DRAM_SSDHASH)
 		return SP_OK;
 	arena = sp_arena_create(4096);
-	if (arena == NULL)
-		return sp_no_memory(err, "the name of a version");
+	SP_NEED_MEMORY(arena, err, "the name of a version");
 	status = open_store(out, config, prefix, arena, err);
 	sp_arena_destroy(arena);
 	return status;

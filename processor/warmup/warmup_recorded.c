@@ -169,8 +169,7 @@ static sp_status take_input(recorded *r, sp_bytes entry, sp_arena *arena, sp_err
 	SP_TRY(copy_name(&name, find_text(entry, SP_INPUT_KEY), arena, err));
 	SP_TRY(find_message(&value, entry, field_of(SP_INPUT_VALUE), arena, err));
 	input = find_place(r, name);
-	if (input == NULL)
-		return sp_no_memory(err, "a name");
+	SP_NEED_MEMORY(input, err, "a name");
 	input->name = name;
 	status = sp_tensor_parse(&input->tensor, value, arena, err);
 	if (status != SP_OK)
@@ -215,8 +214,7 @@ static sp_status read_request(recorded *out, sp_bytes message, sp_arena *arena, 
 	out->outputs = sp_arena_array(arena,
 				      count_bytes(message, SP_SERVING_REQUEST_OUTPUT_FILTER) + 1,
 				      sizeof(*out->outputs));
-	if (out->inputs == NULL || out->outputs == NULL)
-		return sp_no_memory(err, "a request");
+	SP_NEED_MEMORY(out->inputs != NULL && out->outputs != NULL, err, "a request");
 	out->request.inputs = out->inputs;
 	out->request.outputs = out->outputs;
 	return take_fields(out, message, arena, err);

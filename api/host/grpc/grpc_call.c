@@ -185,6 +185,7 @@ sp_status sp_grpc__decompress(sp_bytes *message, sp_bytes encoding_name, size_t 
 		return sp_error_set(err, SP_INVALID,
 				    "the message is compressed, but grpc-encoding is missing");
 	sp_buffer_init(&larger, max_bytes);
+	sp_buffer_set_budget(&larger, sp_arena_budget(arena));
 	status = sp_content_decode(&larger, encoding, *message, err);
 	if (status != SP_INVALID)
 		*code = SP_GRPC_OK;

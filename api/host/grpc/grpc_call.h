@@ -38,8 +38,8 @@ void sp_grpc__call(sp_serving *serving, sp_http_request *request, sp_message_mem
 void sp_grpc__call_here(sp_serving *serving, sp_http_request *request, sp_grpc_handler *handler);
 
 /*
- * Replaces a compressed message by what it stands for, in the arena.  On failure *code is set
- * unless the status has the code.
+ * Replaces a compressed message by what it stands for, in the arena and within its budget.  On
+ * failure *code is set unless the status has the code.
  */
 SP_MUST_CHECK sp_status sp_grpc__decompress(sp_bytes *message, sp_bytes encoding_name,
 					    size_t max_bytes, sp_arena *arena, sp_grpc_code *code,
