@@ -348,11 +348,13 @@ static void reload_tls(sp_host *host)
 
 void sp_host_reload(sp_host *host)
 {
+	bool has_logs = host->observer.access != NULL || host->observer.slow != NULL;
+
 	sp_observer_reopen(&host->observer);
 	reload_tls(host);
 	if (sp_models_reload_file(host->serving.models))
 		sp_log(SP_LOG_INFO, "SIGHUP: the models' configuration is read again");
-	else if (host->tls == NULL)
+	else if (host->tls == NULL && !has_logs)
 		sp_log(SP_LOG_INFO, "SIGHUP: nothing to reload; new versions are served as they "
 				    "come, flags and configuration are read at the start only");
 }
