@@ -96,6 +96,11 @@ sp_status sp_session_group_acquire(size_t *out, sp_session_group *group, int64_t
 	return status;
 }
 
+bool sp_session_group_try_acquire(size_t *out, sp_session_group *group)
+{
+	return sp_slots_try_acquire(out, group->slots, wish_for(group));
+}
+
 void sp_session_group_release(sp_session_group *group, size_t number)
 {
 	sp_slots_release(group->slots, number);

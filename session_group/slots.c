@@ -231,6 +231,16 @@ sp_status sp_slots_acquire(size_t *out, sp_slots *slots, sp_slots_wish wish, int
 	return SP_OK;
 }
 
+bool sp_slots_try_acquire(size_t *out, sp_slots *slots, sp_slots_wish wish)
+{
+	int_least64_t before;
+
+	if (!decrement(slots, 0, &before))
+		return false;
+	*out = take_idle(slots, wish);
+	return true;
+}
+
 void sp_slots_release(sp_slots *slots, size_t i)
 {
 	assert(i < slots->count && atomic_load(&slots->slots[i].busy));

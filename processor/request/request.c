@@ -48,7 +48,10 @@ sp_status sp_request_run(const sp_request_target *target, sp_predict_request *re
 	for (size_t i = 0; i < request->output_count; i++)
 		wanted[request->outputs[i].index] = true;
 	complete(endpoint, request->inputs);
-	SP_TRY(sp_session_run(target->session, &run, fetches, err));
+	if (target->split.splitter != NULL && endpoint->splits)
+		SP_TRY(sp_split_run(&target->split, target->session, endpoint, &run, fetches, err));
+	else
+		SP_TRY(sp_session_run(target->session, &run, fetches, err));
 	for (size_t i = 0; i < request->output_count; i++)
 		request->outputs[i].tensor = fetches[request->outputs[i].index];
 	return SP_OK;

@@ -47,6 +47,7 @@ engine/ops/embedding: base storage/table/table.h engine/tensor engine/graph engi
 engine/import: base engine/tensor engine/graph engine/front_ends.inc engine/import
 engine/passes: base engine/tensor engine/graph engine/ops/embedding/column_spec.h engine/passes
 engine/runtime: base engine/tensor engine/graph engine/ops/control/control.h engine/ops/list/list.h engine/runtime
+engine/rows: base engine/tensor engine/graph engine/ops/embedding/column_spec.h engine/ops/nn/dense.h engine/runtime engine/rows
 engine/stablehlo: base engine/tensor engine/graph engine/kernels engine/ops engine/import/front_end.h engine/stablehlo
 model_loader/proto: base engine model_loader/proto
 model_loader/saved_model: base engine model_loader/proto model_loader/saved_model

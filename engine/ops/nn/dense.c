@@ -10,6 +10,7 @@
  */
 #include "engine/kernels/dense_layer.h"
 #include "engine/kernels/narrow.h"
+#include "engine/ops/nn/dense.h"
 #include "engine/ops/ops.h"
 #include "engine/tensor/object.h"
 
@@ -36,6 +37,11 @@ static void destroy_layer(void *layer)
 }
 
 static const sp_object_type layer_type = {"a dense layer", destroy_layer};
+
+int64_t sp_dense_width(const sp_tensor *layer)
+{
+	return (int64_t)sp_dense_layer_outputs(sp_tensor_object(layer, &layer_type));
+}
 
 /* The elements as floats: those of the tensor, or a converted copy in scratch memory. */
 static sp_status as_floats(const sp_call *call, const sp_tensor *tensor, const float **out)
