@@ -89,6 +89,31 @@ static sp_status make_result(serving_processor_result **out, sp_error *err)
 	return SP_OK;
 }
 
+/* The engine fills in the caller's list, which has the form of its own. */
+#define SAME_PLACE(type, field, own_type, own_field) \
+	_Static_assert(offsetof(type, field) == offsetof(own_type, own_field), "the same form")
+SAME_PLACE(serving_processor_step, node, sp_step_time, node);
+SAME_PLACE(serving_processor_step, op, sp_step_time, op);
+SAME_PLACE(serving_processor_step, start_ns, sp_step_time, start_ns);
+SAME_PLACE(serving_processor_step, end_ns, sp_step_time, end_ns);
+SAME_PLACE(serving_processor_steps, items, sp_run_trace, steps);
+SAME_PLACE(serving_processor_steps, capacity, sp_run_trace, capacity);
+SAME_PLACE(serving_processor_steps, count, sp_run_trace, count);
+SAME_PLACE(serving_processor_steps, left_out, sp_run_trace, left_out);
+_Static_assert(sizeof(serving_processor_step) == sizeof(sp_step_time), "the same form");
+
+static sp_status take_steps(sp_request_limits *out, serving_processor_steps *steps, sp_error *err)
+{
+	if (steps == NULL)
+		return SP_OK;
+	if (steps->items == NULL && steps->capacity != 0)
+		return sp_error_set(err, SP_INVALID, "there is no room for %zu steps",
+				    steps->capacity);
+	steps->count = steps->left_out = 0;
+	out->trace = (sp_run_trace *)(void *)steps;
+	return SP_OK;
+}
+
 /* Members that the caller's struct does not have are zero. */
 static sp_status take_options(sp_request_limits *out, const serving_processor_run_options *options,
 			      sp_error *err)
@@ -111,7 +136,7 @@ static sp_status take_options(sp_request_limits *out, const serving_processor_ru
 				    known.deadline_ns);
 	out->deadline_ns = known.deadline_ns;
 	out->cancelled = known.cancelled;
-	return SP_OK;
+	return take_steps(out, known.steps, err);
 }
 
 /* Checks what is given, and makes the result that the answer will be in. */

@@ -334,23 +334,43 @@ SERVING_PROCESSOR_API serving_processor_code serving_processor_handle_run(
 	size_t output_count, serving_processor_result **result, serving_processor_error **error);
 
 /*
- * What ends a run early.  A program sets `size` to sizeof(serving_processor_run_options) and all
- * that it does not use to zero; a later library reads the shorter struct of an older program.
+ * When a step of a run began and ended, on CLOCK_MONOTONIC.  Steps within a loop or a condition are
+ * within the time of its step.  The names are of the version: valid while it is held.
+ */
+typedef struct serving_processor_step {
+	const char *node, *op;
+	int64_t start_ns, end_ns;
+} serving_processor_step;
+
+typedef struct serving_processor_steps {
+	serving_processor_step *items; /* [capacity], the caller's; filled in the order of starts */
+	size_t capacity;
+	size_t count;    /* set by the run */
+	size_t left_out; /* likewise: steps after the first `capacity` ones */
+} serving_processor_steps;
+
+/*
+ * What ends a run early, and what is told of it.  A program sets `size` to
+ * sizeof(serving_processor_run_options) and all that it does not use to zero; a later library reads
+ * the shorter struct of an older program.
  *
  * deadline_ns  a time of CLOCK_MONOTONIC; 0: none.  It bounds the wait for a session and the run:
  *              SERVING_PROCESSOR_DEADLINE.  The model's request_timeout_ms holds as well
  * cancelled    a byte that is 0, and that another thread may set to 1 to end the run:
  *              SERVING_PROCESSOR_CANCELLED.  A C `atomic_bool` or a C++ `std::atomic<bool>`;
  *              NULL: none.  It must stay until the call returns
+ * steps        where the steps of the run are told; NULL: nowhere.  Two readings of the clock per
+ *              step.  None are told of a request that the timeline_* keys trace
  *
- * Both are looked at before the run, after each round of a loop and once in a while between
- * operators, so a run ends some time after.  While a caller waits for a session only the deadline
- * ends the wait.
+ * Deadline and flag are looked at before the run, after each round of a loop and once in a while
+ * between operators, so a run ends some time after.  While a caller waits for a session only the
+ * deadline ends the wait.
  */
 typedef struct serving_processor_run_options {
 	size_t size;
 	int64_t deadline_ns;
 	const void *cancelled;
+	serving_processor_steps *steps;
 } serving_processor_run_options;
 
 /* As serving_processor_handle_run(); `options` may be NULL. */
@@ -375,8 +395,8 @@ typedef void serving_processor_done(void *context, serving_processor_code code,
  *
  * handle   on a version of `model`, which the library holds until the request is done; NULL: the
  *          version that is live when it runs
- * inputs   the array and everything that it points to, and so `outputs`, `signature` and the flag
- *          `cancelled`, must stay until done() is called; `options` need not
+ * inputs   the array and everything that it points to, and so `outputs`, `signature`, the flag
+ *          `cancelled` and `steps`, must stay until done() is called; `options` need not
  *
  * On success done() will be called, perhaps before this returns; after a failure it is not.
  * SERVING_PROCESSOR_BUSY at once when `max_waiting` requests, at least one, wait already.

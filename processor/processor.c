@@ -292,7 +292,7 @@ static sp_status admit(sp_processor *processor, const sp_version *held, const ch
 		.endpoint = sp_runtime_endpoint(version->runtime, signature),
 		.split = {processor->splitter, version->runtime->sessions},
 		.limits = limits,
-		.trace = sp_traced_steps(out->traced)};
+		.trace = out->traced != NULL ? sp_traced_steps(out->traced) : limits.trace};
 	if (out->target.endpoint == NULL)
 		status = sp_error_set(err, SP_NOT_FOUND, "the model has no signature '%s'",
 				      signature);

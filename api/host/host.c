@@ -57,11 +57,15 @@ static void note_answer(void *context, const sp_http_outcome *outcome)
 	sp_host *host = context;
 	sp_model *model;
 	sp_request_kind kind = sp_serving_read_tag(&host->serving, outcome->tag, &model);
+	sp_trace_context trace;
 
+	sp_observer_trace(&host->observer, &trace, outcome);
 	sp_counters_answer(&host->serving.counters, model != NULL ? &model->counters : NULL, kind,
-			   outcome->status, outcome->took_ns);
+			   outcome->status, outcome->record, trace.sampled ? trace.trace_id : NULL);
 	sp_request_log_outcome(&host->request_log, kind, model != NULL ? model->name : NULL,
 			       outcome);
+	sp_observer_note(&host->observer, outcome, kind, model != NULL ? model->name : NULL,
+			 &trace);
 }
 
 /* --max_connections, or less if the number of descriptors is lower. */
@@ -287,6 +291,8 @@ static sp_status start(sp_host *host, sp_error *err)
 
 	log_ignored(host->serving.flags);
 	SP_TRY(read_configs(host, err));
+	SP_TRY(sp_observer_open(&host->observer, host->serving.flags, err));
+	host->serving.observer = &host->observer;
 	runners = count_threads(host);
 	SP_TRY(sp_models_create(&host->serving.models, host->serving.flags,
 				sessions != 0 ? sessions : (int64_t)runners, err));
@@ -342,10 +348,13 @@ static void reload_tls(sp_host *host)
 
 void sp_host_reload(sp_host *host)
 {
+	bool has_logs = host->observer.access != NULL || host->observer.slow != NULL;
+
+	sp_observer_reopen(&host->observer);
 	reload_tls(host);
 	if (sp_models_reload_file(host->serving.models))
 		sp_log(SP_LOG_INFO, "SIGHUP: the models' configuration is read again");
-	else if (host->tls == NULL)
+	else if (host->tls == NULL && !has_logs)
 		sp_log(SP_LOG_INFO, "SIGHUP: nothing to reload; new versions are served as they "
 				    "come, flags and configuration are read at the start only");
 }
@@ -391,6 +400,7 @@ void sp_host_finish(sp_host *host)
 		sp_request_queue_close(host->serving.scrapes);
 	sp_workers_destroy(host->workers);
 	sp_http_server_destroy(host->serving.server);
+	sp_observer_close(&host->observer);
 	sp_http_tls_destroy(host->tls);
 	sp_jobs_here_destroy(host->serving.here);
 	sp_request_queue_destroy(host->serving.queue);

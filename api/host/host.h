@@ -8,6 +8,7 @@
 #include "api/host/http/http_server.h"
 #include "api/host/http/http_tls.h"
 #include "api/host/model/server_configs.h"
+#include "api/host/observe/observer.h"
 #include "api/host/request_log.h"
 #include "api/host/routes/serving.h"
 #include "api/host/upkeep.h"
@@ -27,6 +28,7 @@ typedef struct sp_host {
 	struct sp_batcher *batcher; /* infer/batcher.h; NULL: requests are not batched */
 	sp_batching_config batching;
 	sp_request_log request_log;
+	sp_observer observer;
 	sp_upkeep upkeep;
 	sp_arena *arena;                             /* of configuration files */
 	sp_http_address addresses[SP_MAX_ADDRESSES]; /* [address_count] */

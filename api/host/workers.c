@@ -23,6 +23,7 @@ static void do_job(sp_serving *serving, sp_worker *worker, const sp_queued *item
 	size_t size = sp_http_request_body(item->request).size;
 	int64_t began = sp_clock_now_ns();
 
+	sp_serving_begin(serving, item->request, began);
 	item->job(serving, worker, item->request);
 	sp_arena_reset(worker->arena);
 	if (item->counters != NULL)

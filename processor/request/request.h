@@ -21,6 +21,7 @@
 typedef struct sp_request_limits {
 	int64_t deadline_ns;          /* on the clock of base/clock.h; 0: none */
 	const atomic_bool *cancelled; /* ends the request once true: SP_CANCELLED; NULL: never */
+	sp_run_trace *trace;          /* NULL: none */
 } sp_request_limits;
 
 typedef struct sp_request_target {

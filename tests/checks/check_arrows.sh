@@ -64,7 +64,7 @@ processor/warmup: base storage engine model_loader incremental session_group pro
 processor/updater: base storage engine model_loader incremental session_group processor/config processor/request processor/version processor/warmup processor/updater
 api: base storage engine model_loader incremental session_group processor api
 api/host: base api/serving_processor.h api/host
-api/host/http: base api/host/json/json_writer.h api/host/http
+api/host/http: base api/host/json/json_writer.h api/host/metrics/call_record.h api/host/http
 api/host/json: base api/host/json
 api/host/describe: base api/serving_processor.h api/host/json/json_writer.h api/host/messages api/host/model api/host/describe
 api/host/eas: base api/host/eas
@@ -74,9 +74,10 @@ api/host/grpc: base api/serving_processor.h api/host/describe api/host/flags.h a
 api/host/predict: base api/serving_processor.h api/host/json api/host/messages/message.h api/host/predict
 api/host/model: base api/serving_processor.h api/host/flags.h api/host/json api/host/metrics/counters.h api/host/model
 api/host/metrics: base api/serving_processor.h api/host/model/versions_report.h api/host/model/version_status.h api/host/metrics
+api/host/observe: base api/serving_processor.h api/host/flags.h api/host/http api/host/json api/host/metrics api/host/observe
 api/host/sticky: base api/serving_processor.h api/host/infer/tensors.h api/host/json api/host/messages api/host/predict api/host/sticky
 api/host/v2: base api/serving_processor.h api/host/infer/tensors.h api/host/json api/host/messages api/host/predict api/host/v2
-api/host/routes: base api/serving_processor.h api/host/describe api/host/eas api/host/flags.h api/host/worker.h api/host/http api/host/infer api/host/json api/host/messages api/host/metrics api/host/model api/host/predict api/host/routes api/host/sticky api/host/v2
+api/host/routes: base api/serving_processor.h api/host/describe api/host/eas api/host/flags.h api/host/worker.h api/host/http api/host/infer api/host/json api/host/messages api/host/metrics api/host/model api/host/observe api/host/predict api/host/routes api/host/sticky api/host/v2
 tools: base storage engine model_loader incremental processor tools
 '
 
@@ -87,6 +88,7 @@ snappy-c.h: model_loader/checkpoint/snappy.c
 protobuf-c/: model_loader/proto/
 cJSON.h: processor/config/ api/
 cjson/: processor/config/ api/
+curl/: api/host/observe/http_post.c
 event2/: api/host/http/
 openssl/: api/host/http/http_tls.c api/host/eas/eas_token.c
 nghttp2/: api/host/http/http2_internal.h api/host/http/http2_memory

@@ -3,6 +3,7 @@
 
 #include "api/host/http/http_chunks.h"
 #include "api/host/http/http_head.h"
+#include "api/host/observe/trace_context.h"
 #include "api/host/routes/route_path.h"
 #include "tests/support/fuzz.h"
 
@@ -49,6 +50,26 @@ static void check_chunks(sp_bytes data)
 	sp_buffer_fini(&bits);
 }
 
+/* A trace that is read is the header's own digits. */
+static void check_trace(const sp_http_head *head)
+{
+	sp_bytes header = sp_http_head_get(head, "traceparent");
+	char text[SP_TRACE_ID_TEXT];
+	sp_trace_context trace;
+
+	if (!sp_trace_context_parse(&trace, header)) {
+		if (trace.known || trace.sampled)
+			abort();
+		return;
+	}
+	sp_trace_print_id(text, trace.trace_id, SP_TRACE_ID);
+	if (memcmp(header.data + 3, text, strlen(text)) != 0)
+		abort();
+	sp_trace_print_id(text, trace.parent_id, SP_SPAN_ID);
+	if (memcmp(header.data + 36, text, strlen(text)) != 0)
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	sp_bytes bytes = {size != 0 ? (const char *)data : "", size};
@@ -64,6 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		    sp_route_path_parse(&path, &head, &err) == SP_OK && path.name[0] == '\0' &&
 		    path.verb < SP_V2_SERVER)
 			abort();
+		check_trace(&head);
 		bytes = (sp_bytes){bytes.data + head_size, size - head_size};
 	}
 	check_chunks(bytes);

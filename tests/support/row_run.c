@@ -77,7 +77,7 @@ void sp_row_ask(sp_row_request *a)
 		{"s", SERVING_PROCESSOR_STRING, 1, dims, a->rows, s}};
 	const sp_infer_request request = {a->signature, inputs, 2, a->only_t ? only_t : NULL,
 					  a->only_t};
-	const sp_infer_limits limits = {a->deadline_ns, &a->cancelled};
+	const sp_infer_limits limits = {.deadline_ns = a->deadline_ns, .cancelled = &a->cancelled};
 	sp_infer_result result;
 
 	for (size_t i = 0; i < a->rows; i++) {

@@ -157,6 +157,10 @@ static void predictions_are_counted(void **state)
 		    value_of(TF "runtime_latency_sum" M ","
 				"API=\"Predict\",runtime=\"serving_processor\"}"));
 	expect(P "requests_in_flight" M "}", 0);
+	expect(P "stage_microseconds_count" M ",stage=\"queue\"}", 5);
+	expect(P "stage_microseconds_count" M ",stage=\"run\"}", 3);
+	expect(P "stage_microseconds_count" M ",stage=\"encode\"}", 3);
+	expect(P "run_rows_count" M "}", 3);
 	expect(P "http_requests_total{route=\"predict\",code=\"200\"}", 3);
 	expect(P "http_requests_total{route=\"predict\",code=\"400\"}", 2);
 	expect(P "http_requests_total{route=\"other\",code=\"404\"}", 1);
@@ -275,6 +279,7 @@ static void a_page_comes_however_busy_the_host_is(void **state)
 	assert_true(sp_clock_now_ns() - began < INT64_C(1000000000));
 	expect(P "requests_in_flight" M "}", 2);
 	expect(TF "request_count" M ",status=\"UNAVAILABLE\"}", 1);
+	expect(P "rejections_total{reason=\"queue_full\"}", 1);
 	expect(TF "request_count" M ",status=\"OK\"}", 0);
 	for (int i = 0; i < 2; i++) {
 		sp_http_client_receive(&clients[i], &reply);
@@ -305,6 +310,7 @@ static void a_late_answer_is_a_deadline(void **state)
 	assert_int_equal(call("POST", "/v1/models/rows:predict", "{\"instances\":[1]}"), 504);
 	scrape();
 	expect(TF "request_count" M ",status=\"DEADLINE_EXCEEDED\"}", 1);
+	expect(P "rejections_total{reason=\"deadline\"}", 1);
 	expect(TF "request_latency_count" M ",API=\"predict\",entrypoint=\"REST\"}", 0);
 	sp_http_client_close(&first);
 	stop();

@@ -265,7 +265,8 @@ void sp_grpc__call_here(sp_serving *serving, sp_http_request *request, sp_grpc_h
 sp_infer_limits sp_grpc__limits(const sp_grpc_call *call)
 {
 	return (sp_infer_limits){sp_http_request_deadline_ns(call->request),
-				 sp_http_request_cancel_flag(call->request)};
+				 sp_http_request_cancel_flag(call->request),
+				 sp_http_request_record(call->request)};
 }
 
 static sp_status acquire(sp_grpc_call *call, sp_servable *out, sp_model_selector *selector,

@@ -636,6 +636,7 @@ bool sp_http__http1_open(sp_http_connection *c)
 	s->request->ops = &owner_ops;
 	s->request->owner = s;
 	s->request->socket = c->fd;
+	s->request->secure = c->tls != NULL;
 	c->protocol = &http1;
 	c->session = s;
 	return true;

@@ -31,6 +31,7 @@ static void adopt(stream *st, sp_http_request *request)
 	request->ops = &owner_ops;
 	request->owner = st;
 	request->socket = st->s->c->fd;
+	request->secure = st->s->c->tls != NULL;
 }
 
 /* NULL when the connection or the server has no memory for it. */

@@ -101,7 +101,9 @@ struct sp_http_request {
 	void *owner;                        /* for the loop only; NULL: it has left the request */
 	STAILQ_ENTRY(sp_http_request) link; /* in answers->list */
 	int socket;
+	bool secure;                  /* over TLS */
 	int tag;                      /* for the observer */
+	sp_call_record record;        /* likewise */
 	char peer[SP_HTTP_PEER_SIZE]; /* "" unless noted */
 	bool is_part;                 /* of the body of a stream, with `label` */
 	char label[SP_HTTP_LABEL_SIZE];
@@ -151,7 +153,7 @@ SP_MUST_CHECK bool sp_http__request_orphan(sp_http_request *request);
 SP_MUST_CHECK bool sp_http__request_leave(sp_http_request *request);
 
 /* Tells the observer how it ended. */
-void sp_http__request_observe(const sp_http_request *request);
+void sp_http__request_observe(sp_http_request *request);
 
 /* Prepares it for the next request on its connection. */
 void sp_http__request_reset(sp_http_request *request, size_t max_body_bytes);

@@ -52,6 +52,7 @@ void sp_http__request_destroy(sp_http_request *request)
 	sp_buffer_fini(&request->body);
 	sp_buffer_fini(&request->field_text);
 	sp_buffer_fini(&request->out);
+	sp_free(request->record.steps);
 	sp_free(request);
 }
 
@@ -77,6 +78,8 @@ void sp_http__request_reset(sp_http_request *request, size_t max_body_bytes)
 	request->reason[0] = '\0';
 	request->header_count = request->trailer_count = 0;
 	request->tag = 0;
+	sp_free(request->record.steps);
+	request->record = (sp_call_record){0};
 	request->peer[0] = '\0';
 	request->is_part = false;
 	request->handed_ns = 0;
@@ -147,6 +150,7 @@ sp_http_request *sp_http__request_copy(sp_http_loop *loop, const sp_http_request
 	copy->ops = old->ops;
 	copy->owner = old->owner;
 	copy->socket = old->socket;
+	copy->secure = old->secure;
 	copy->tag = old->tag;
 	if (old->is_part)
 		sp_http__request_set_label(copy, sp_http_request_label(old));
@@ -170,21 +174,29 @@ bool sp_http__request_leave(sp_http_request *request)
 	return true;
 }
 
-void sp_http__request_observe(const sp_http_request *request)
+void sp_http__request_observe(sp_http_request *request)
 {
 	const sp_http_options *options = request->options;
-	int64_t began = request->handed_ns;
-	sp_http_outcome outcome = {.tag = request->tag,
-				   .status = request->outcome != 0 ? request->outcome
-								   : request->status,
-				   .took_ns = began != 0 ? sp_clock_now_ns() - began : 0,
-				   .method = request->head.method_name,
-				   .path = request->head.path,
-				   .reason = request->reason,
-				   .socket = request->socket};
+	sp_call_record *record = &request->record;
+	sp_http_outcome outcome = {
+		.tag = request->tag,
+		.status = request->outcome != 0 ? request->outcome : request->status,
+		.record = record,
+		.head = &request->head,
+		.fields = request->fields,
+		.field_count = request->header_count + request->trailer_count,
+		.secure = request->secure,
+		.bytes_out = record->bytes_out != 0 ? record->bytes_out : request->out.size,
+		.method = request->head.method_name,
+		.path = request->head.path,
+		.reason = request->reason,
+		.socket = request->socket};
 
-	if (options->observer != NULL)
-		options->observer(options->context, &outcome);
+	if (options->observer == NULL)
+		return;
+	record->arrived_ns = request->handed_ns;
+	record->answered_ns = sp_clock_now_ns();
+	options->observer(options->context, &outcome);
 }
 
 const sp_http_head *sp_http_request_head(const sp_http_request *request)
@@ -202,6 +214,12 @@ sp_bytes sp_http_request_body(const sp_http_request *request)
 void sp_http_request_set_tag(sp_http_request *request, int tag)
 {
 	request->tag = tag;
+}
+
+sp_call_record *sp_http_request_record(sp_http_request *request)
+{
+	request->record.arrived_ns = request->handed_ns;
+	return &request->record;
 }
 
 int sp_http_request_tag(const sp_http_request *request)
@@ -298,6 +316,8 @@ static void post(sp_http_request *request)
 	int socket = request->socket;
 	bool first;
 
+	request->record.bytes_in = request->body.size;
+	request->record.bytes_out = request->out.size;
 	empty(&request->body); /* freed now, because sending the answer may take long */
 	atomic_store(&request->state, SP_HTTP_ANSWERED);
 	pthread_mutex_lock(&answers->lock);

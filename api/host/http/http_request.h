@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "api/host/http/http_head.h"
+#include "api/host/metrics/call_record.h"
 #include "base/buffer.h"
 #include "base/bytes.h"
 
@@ -25,6 +26,9 @@ sp_bytes sp_http_request_body(const sp_http_request *request);
 /* Sets an integer for the observer; call it before answering or handing on. */
 void sp_http_request_set_tag(sp_http_request *request, int tag);
 int sp_http_request_tag(const sp_http_request *request);
+
+/* What the observer learns of the request; whoever works on it fills it in. */
+sp_call_record *sp_http_request_record(sp_http_request *request);
 
 /*
  * Stores the client's address for sp_http_request_peer() on another thread; call it before handing

@@ -38,7 +38,12 @@ typedef bool sp_http_refusal(void *context, sp_http_request *request, int status
 typedef struct sp_http_outcome {
 	int tag; /* set by sp_http_request_set_tag(), else 0 */
 	int status;
-	int64_t took_ns;       /* since the last byte of the request; 0 if it never arrived */
+	const sp_call_record *record;
+	const sp_http_head *head;
+	const sp_http_header *fields; /* [field_count] of the answer, with its trailers */
+	size_t field_count;
+	bool secure;           /* over TLS */
+	size_t bytes_out;      /* of the answer's body */
 	sp_bytes method, path; /* arbitrary bytes; {NULL, 0} if the head could not be parsed */
 	const char *reason;    /* error text, possibly truncated; "" on success */
 	int socket;            /* the client's, for sp_http_peer_print() */

@@ -315,6 +315,7 @@ static void run_batch(sp_batcher *batcher, task *head, sp_arena *arena)
 	sp_counter_add(&counters->batches, 1);
 	sp_counter_add(&counters->batch_requests, count);
 	sp_counter_add(&counters->batch_rows, rows);
+	sp_size_histogram_add(&counters->run_rows, (int64_t)rows);
 	if (known == NOT_JOINABLE || rows == 0 ||
 	    (count == 1 && padded_rows(head->config, rows) == rows))
 		for (size_t i = 0; i < count; i++)

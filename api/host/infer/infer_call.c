@@ -1,6 +1,7 @@
 #include "api/host/infer/infer_call.h"
 
 #include "api/host/infer/batch_join.h"
+#include "api/host/infer/slow_steps.h"
 #include "api/host/model/served_model.h"
 #include "base/clock.h"
 
@@ -28,11 +29,13 @@ sp_status sp_infer_call(sp_infer_result *out, const serving_processor_handle *ha
 			const sp_infer_request *request, const sp_infer_limits *limits,
 			sp_error *err)
 {
+	serving_processor_steps *steps = sp_slow_steps_begin(limits->record);
 	const serving_processor_run_options options = {.size = sizeof(options),
 						       .deadline_ns = limits->deadline_ns,
-						       .cancelled = limits->cancelled};
+						       .cancelled = limits->cancelled,
+						       .steps = steps};
 	serving_processor_error *error = NULL;
-	int64_t began = sp_clock_now_ns();
+	int64_t began = sp_clock_now_ns(), ended;
 	serving_processor_code code;
 
 	*out = (sp_infer_result){0};
@@ -41,7 +44,9 @@ sp_status sp_infer_call(sp_infer_result *out, const serving_processor_handle *ha
 		request->outputs, request->output_count, &options, &out->whole, &error);
 	if (code != SERVING_PROCESSOR_OK)
 		return sp_library_error(code, error, err);
-	out->run_ns = sp_clock_now_ns() - began;
+	ended = sp_clock_now_ns();
+	sp_slow_steps_end(limits->record, steps, began, ended);
+	out->run_ns = ended - began;
 	out->count = serving_processor_result_count(out->whole);
 	out->tensors = serving_processor_result_tensor(out->whole, 0);
 	return SP_OK;

@@ -5,13 +5,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/host/metrics/call_record.h"
 #include "api/serving_processor.h"
 #include "base/status.h"
 
-/* What ends a run early. */
+/* What ends a run early, and where it is noted. */
 typedef struct sp_infer_limits {
 	int64_t deadline_ns;          /* by sp_clock_now_ns(); 0: none */
 	const atomic_bool *cancelled; /* NULL: nobody cancels */
+	sp_call_record *record;       /* where the run is noted; NULL: nowhere */
 } sp_infer_limits;
 
 /* Ends the run at the latest so many microseconds from now; 0: no change. */

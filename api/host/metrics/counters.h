@@ -2,9 +2,11 @@
 #define SP_API_HOST_METRICS_COUNTERS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/host/metrics/call_record.h"
 #include "api/host/metrics/job_costs.h"
 
 /*
@@ -28,9 +30,16 @@ static inline uint64_t sp_counter_get(const sp_counter *counter)
 /* TensorFlow Serving's buckets: limits of 10 * 1.8^i us up to 24 minutes; the last has none. */
 enum { SP_HISTOGRAM_BUCKETS = 34 };
 
+/* The last request of a bucket that belongs to a sampled trace. */
+typedef struct sp_exemplar {
+	atomic_uint_least32_t changes; /* 0: none yet; odd: it is being changed */
+	sp_counter trace_id[2], ns, unix_ms;
+} sp_exemplar;
+
 typedef struct sp_histogram {
 	sp_counter buckets[SP_HISTOGRAM_BUCKETS]; /* times in (previous limit, own limit] */
 	sp_counter sum_ns;
+	sp_exemplar exemplars[SP_HISTOGRAM_BUCKETS];
 } sp_histogram;
 
 /* Upper limit of any bucket but the last. */
@@ -40,6 +49,28 @@ double sp_histogram_limit_us(size_t bucket);
 uint64_t sp_histogram_count(const sp_histogram *histogram);
 
 void sp_histogram_add(sp_histogram *histogram, int64_t ns);
+
+/* What an exemplar tells. */
+typedef struct sp_exemplar_values {
+	unsigned char trace_id[16];
+	int64_t ns, unix_ms;
+} sp_exemplar_values;
+
+/* Also keeps it as the exemplar of its bucket; NULL: its request is of no sampled trace. */
+void sp_histogram_add_traced(sp_histogram *histogram, int64_t ns, const unsigned char *trace_id);
+
+/* False if the bucket has none, or if it is being changed. */
+bool sp_histogram_exemplar(const sp_histogram *histogram, size_t bucket, sp_exemplar_values *out);
+
+/* Of sizes: limits of 1, 2, 4 ... 32768; the last has none. */
+enum { SP_SIZE_BUCKETS = 17 };
+
+typedef struct sp_size_histogram {
+	sp_counter buckets[SP_SIZE_BUCKETS]; /* sizes in (previous limit, own limit] */
+	sp_counter sum;
+} sp_size_histogram;
+
+void sp_size_histogram_add(sp_size_histogram *histogram, int64_t size);
 
 /* What a request asks for. */
 typedef enum sp_request_kind {
@@ -63,6 +94,7 @@ enum { SP_LEAST_STATUS = 100, SP_STATUS_COUNT = 500 };
 /* Of the whole host. */
 typedef struct sp_counters {
 	sp_counter answers[SP_REQUEST_COUNT][SP_STATUS_COUNT]; /* by HTTP status from 100 on */
+	sp_counter rejections[SP_REJECTED_COUNT];
 } sp_counters;
 
 /* TensorFlow Serving's words for the statuses of predictions, in the order of the page. */
@@ -71,6 +103,12 @@ enum { SP_STATUS_WORDS = 8 };
 /* "OK", "INVALID_ARGUMENT" ... */
 const char *sp_status_word(size_t index);
 
+/* "queue", "decode" ... */
+const char *sp_stage_name(sp_stage stage);
+
+/* "queue_full" ... */
+const char *sp_rejection_name(sp_rejection rejection);
+
 /* Of one model. */
 typedef struct sp_model_counters {
 	sp_counter predictions[SP_STATUS_WORDS]; /* answered */
@@ -78,7 +116,9 @@ typedef struct sp_model_counters {
 	sp_histogram request;    /* times of predictions over HTTP answered 200 */
 	sp_histogram call;       /* the same over gRPC */
 	sp_histogram runtime;    /* of these, the time in the library */
-	sp_job_costs costs;      /* of predictions, from the whole request to its answer */
+	sp_histogram stages[SP_STAGE_COUNT]; /* of predictions, over all protocols */
+	sp_size_histogram run_rows;          /* rows of a run, of its request or requests */
+	sp_job_costs costs; /* of predictions, from the whole request to its answer */
 	/* Of requests that a second version was to run as well. */
 	sp_counter shadow_alike, shadow_different, shadow_failed, shadow_dropped;
 	/* Of batching: runs, and the requests and rows in them; runs whose requests were then run
@@ -95,10 +135,10 @@ typedef struct sp_model_totals {
 sp_model_totals sp_model_counters_sum(const sp_model_counters *model);
 
 /*
- * Counts an answer that was ready took_ns after the last byte of its request.  `model` is NULL for
- * a request of no model that there is.
+ * Counts an answer.  `model` is NULL for a request of no model that there is, `trace_id` for one of
+ * no sampled trace.
  */
 void sp_counters_answer(sp_counters *counters, sp_model_counters *model, sp_request_kind kind,
-			int status, int64_t took_ns);
+			int status, const sp_call_record *record, const unsigned char *trace_id);
 
 #endif

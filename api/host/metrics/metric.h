@@ -40,4 +40,8 @@ void sp_metric_add(sp_buffer *out, sp_metric metric, const sp_label *labels, siz
 void sp_metric_add_histogram(sp_buffer *out, sp_metric metric, const sp_label *labels, size_t count,
 			     const sp_histogram *histogram);
 
+/* The same of sizes. */
+void sp_metric_add_size_histogram(sp_buffer *out, sp_metric metric, const sp_label *labels,
+				  size_t count, const sp_size_histogram *histogram);
+
 #endif

@@ -58,6 +58,42 @@ static void write_run_times(sp_buffer *out, const sp_model_state *model)
 				&model->counters->runtime);
 }
 
+static void write_stages(sp_buffer *out, const sp_model_state *model)
+{
+	for (int stage = 0; stage < SP_STAGE_COUNT; stage++)
+		sp_metric_add_histogram(out, SP_METRIC_STAGE_LATENCY,
+					LABELS(label_of(model),
+					       text_label("stage", sp_stage_name((sp_stage)stage))),
+					&model->counters->stages[stage]);
+}
+
+static void write_run_rows(sp_buffer *out, const sp_model_state *model)
+{
+	sp_metric_add_size_histogram(out, SP_METRIC_RUN_ROWS, LABELS(label_of(model)),
+				     &model->counters->run_rows);
+}
+
+/* Zero counts are written as well, so that Prometheus sees the first increase. */
+static void write_rejections(sp_buffer *out, const sp_host_state *host)
+{
+	sp_metric_begin(out, SP_METRIC_REJECTIONS);
+	for (int i = SP_REJECTED_NOT + 1; i < SP_REJECTED_COUNT; i++)
+		sp_metric_add(out, SP_METRIC_REJECTIONS,
+			      LABELS(text_label("reason", sp_rejection_name((sp_rejection)i))),
+			      (double)sp_counter_get(&host->counters->rejections[i]));
+}
+
+static void write_observer(sp_buffer *out, const sp_host_state *host)
+{
+	sp_metric_begin(out, SP_METRIC_LINES_DROPPED);
+	sp_metric_add(out, SP_METRIC_LINES_DROPPED, NO_LABELS, (double)host->lines_dropped);
+	sp_metric_begin(out, SP_METRIC_TRACES);
+	sp_metric_add(out, SP_METRIC_TRACES, LABELS(text_label("result", "sent")),
+		      (double)host->traces_sent);
+	sp_metric_add(out, SP_METRIC_TRACES, LABELS(text_label("result", "dropped")),
+		      (double)host->traces_dropped);
+}
+
 static void write_in_flight(sp_buffer *out, const sp_model_state *model)
 {
 	/* Read in this order, so that begun >= ended. */
@@ -227,6 +263,10 @@ void sp_metrics_write_host(sp_buffer *out, const sp_host_state *host)
 	write_each(out, host, SP_METRIC_REQUESTS, write_predictions);
 	write_each(out, host, SP_METRIC_REQUEST_LATENCY, write_request_times);
 	write_each(out, host, SP_METRIC_RUNTIME_LATENCY, write_run_times);
+	write_each(out, host, SP_METRIC_STAGE_LATENCY, write_stages);
+	write_each(out, host, SP_METRIC_RUN_ROWS, write_run_rows);
+	write_rejections(out, host);
+	write_observer(out, host);
 	write_each(out, host, SP_METRIC_IN_FLIGHT, write_in_flight);
 	write_each(out, host, SP_METRIC_VERSION_REQUESTS, write_version_requests);
 	write_each(out, host, SP_METRIC_SHADOW, write_shadow);

@@ -35,6 +35,8 @@ typedef struct sp_host_state {
 	const sp_budget *memory; /* of requests and answers */
 	int64_t started;         /* Unix time */
 	const sp_counters *counters;
+	uint64_t lines_dropped; /* of the access log and of the log of slow requests */
+	uint64_t traces_sent, traces_dropped;
 	const sp_model_state *models; /* [model_count] */
 	size_t model_count;
 } sp_host_state;

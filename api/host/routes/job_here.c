@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 
+#include "api/host/routes/serving.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 
@@ -85,6 +86,7 @@ bool sp_jobs_here_try(sp_jobs_here *here, struct sp_serving *serving, sp_http_re
 	sp_counter_add(&model->counters.begun, 1);
 	if (sp_http_request_begin(request)) {
 		began = sp_clock_now_ns();
+		sp_serving_begin(serving, request, began);
 		job(serving, &at->worker, request);
 		sp_job_costs_note(&model->counters.costs, size, sp_clock_now_ns() - began);
 		sp_arena_reset(at->worker.arena);

@@ -122,7 +122,8 @@ static int compute(sp_route_call *call, const sp_route_codec *codec, sp_error *e
 		return status;
 	call->run = (sp_message_run){&call->servable,
 				     {sp_http_request_deadline_ns(call->request),
-				      sp_http_request_cancel_flag(call->request)},
+				      sp_http_request_cancel_flag(call->request),
+				      sp_http_request_record(call->request)},
 				     &call->memory};
 	return sp_route__http_status(codec->answer(call, err));
 }

@@ -127,6 +127,7 @@ void sp_route__enqueue(sp_serving *serving, sp_http_request *request, sp_job *jo
 
 	sp_serving_read_tag(serving, sp_http_request_tag(request), &model);
 	if (model != NULL && is_full(model)) {
+		sp_http_request_record(request)->rejection = SP_REJECTED_MODEL_FULL;
 		sp_http_request_fail(request, 503, "too many requests of this model are waiting");
 		return;
 	}
@@ -140,6 +141,7 @@ void sp_route__enqueue(sp_serving *serving, sp_http_request *request, sp_job *jo
 		return;
 	if (model != NULL)
 		sp_counter_add(&model->counters.ended, 1);
+	sp_http_request_record(request)->rejection = SP_REJECTED_QUEUE_FULL;
 	sp_http_request_fail(request, 503, "too many requests are waiting");
 }
 

@@ -39,3 +39,11 @@ sp_status sp_serving_order(const sp_serving *serving, const sp_http_request *req
 	sp_servable_release(&servable);
 	return code == SERVING_PROCESSOR_OK ? SP_OK : sp_library_error(code, error, err);
 }
+
+void sp_serving_begin(const sp_serving *serving, sp_http_request *request, int64_t now_ns)
+{
+	sp_call_record *record = sp_http_request_record(request);
+
+	record->begun_ns = now_ns;
+	record->slow_ns = serving->observer != NULL ? serving->observer->slow_ns : 0;
+}

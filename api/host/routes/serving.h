@@ -10,6 +10,7 @@
 #include "api/host/http/http_server.h"
 #include "api/host/metrics/counters.h"
 #include "api/host/model/models.h"
+#include "api/host/observe/observer.h"
 #include "api/host/routes/job_here.h"
 #include "api/host/routes/request_queue.h"
 #include "base/budget.h"
@@ -35,6 +36,7 @@ typedef struct sp_serving {
 	size_t worker_count;
 	int64_t started; /* Unix time */
 	sp_counters counters;
+	const sp_observer *observer; /* NULL: none */
 } sp_serving;
 
 /*
@@ -42,6 +44,9 @@ typedef struct sp_serving {
  * it before the request is queued or answered.
  */
 void sp_serving_tag(sp_http_request *request, sp_request_kind kind, const sp_model *model);
+
+/* A thread begins the request: notes it in the request's record. */
+void sp_serving_begin(const sp_serving *serving, sp_http_request *request, int64_t now_ns);
 
 /* The reverse, for the observer of answers; *model is NULL if there is none. */
 sp_request_kind sp_serving_read_tag(const sp_serving *serving, int tag, sp_model **model);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "api/serving_processor.h"
+#include "base/clock.h"
 #include "tests/support/paths.h"
 #include "tests/support/text_models.h"
 
@@ -333,12 +334,44 @@ static void options_of_another_size(void **state)
 			 SERVING_PROCESSOR_DEADLINE);
 	options.known.size = sizeof(options);
 	assert_int_equal(run_with(held, &options.known,
-				  "the options of the run have 32 bytes; this library knows 24"),
+				  "the options of the run have 40 bytes; this library knows 32"),
 			 SERVING_PROCESSOR_UNSUPPORTED);
 	options.known = (serving_processor_run_options){.size = sizeof(options.known),
 							.deadline_ns = -1};
 	assert_int_equal(run_with(held, &options.known, "the deadline -1 is negative"),
 			 SERVING_PROCESSOR_INVALID);
+	serving_processor_release(held);
+}
+
+static void steps_are_told(void **state)
+{
+	serving_processor_step items[2];
+	serving_processor_steps steps = {.items = items, .capacity = 2, .count = 7, .left_out = 7};
+	serving_processor_run_options options = {.size = sizeof(options), .steps = &steps};
+	serving_processor_handle *held;
+	int64_t before = sp_clock_now_ns();
+
+	(void)state;
+	write_version(1, &one_input);
+	open_model("");
+	held = serving_processor_acquire(model);
+	assert_int_equal(run_with(held, &options, ""), SERVING_PROCESSOR_OK);
+	assert_int_not_equal(steps.count, 0);
+	assert_true(steps.count <= 2 && (steps.left_out == 0 || steps.count == 2));
+	for (size_t i = 0; i < steps.count; i++) {
+		assert_non_null(items[i].node);
+		assert_non_null(items[i].op);
+		assert_true(before <= items[i].start_ns && items[i].start_ns <= items[i].end_ns);
+		before = items[i].start_ns;
+	}
+	assert_true(items[steps.count - 1].end_ns <= sp_clock_now_ns());
+	steps = (serving_processor_steps){.capacity = 1};
+	assert_int_equal(run_with(held, &options, "there is no room for 1 steps"),
+			 SERVING_PROCESSOR_INVALID);
+	steps = (serving_processor_steps){.items = NULL};
+	assert_int_equal(run_with(held, &options, ""), SERVING_PROCESSOR_OK);
+	assert_int_equal(steps.count, 0);
+	assert_int_not_equal(steps.left_out, 0);
 	serving_processor_release(held);
 }
 
@@ -394,6 +427,7 @@ int main(void)
 		CASE(a_replayed_request_is_compared_over_graphs),
 		CASE(a_run_ends_at_its_deadline_or_by_its_flag),
 		CASE(options_of_another_size),
+		CASE(steps_are_told),
 		CASE(orders_have_functions_of_their_own),
 		CASE(no_handle_no_crash),
 	};

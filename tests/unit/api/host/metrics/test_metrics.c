@@ -7,6 +7,7 @@
 
 #include "api/host/metrics/metric.h"
 #include "api/host/metrics/metrics_write.h"
+#include "api/host/metrics/openmetrics.h"
 #include "base/alloc.h"
 
 static sp_buffer out;
@@ -301,19 +302,43 @@ static void answers_are_told(void **state)
 				    .models = &state_of_model,
 				    .model_count = 1};
 
+	const sp_call_record of_20us = {.arrived_ns = 1, .answered_ns = 20001};
+	const sp_call_record of_30us = {.arrived_ns = 1,
+					.begun_ns = 2001,
+					.run_ns = 5001,
+					.ran_ns = 25001,
+					.answered_ns = 30001};
+	const sp_call_record of_1ns = {.arrived_ns = 1, .answered_ns = 2};
+	const sp_call_record never = {.answered_ns = 5};
+	const sp_call_record full = {
+		.arrived_ns = 1, .answered_ns = 2, .rejection = SP_REJECTED_QUEUE_FULL};
+
 	(void)state;
 	sp_budget_init(&memory, 200000);
 	assert_int_equal(sp_budget_grow(&memory, 0, 100000, 100000), 100000);
 	assert_int_equal(sp_budget_grow(&memory, 0, 150000, 150000), 0);
-	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 200, 20000);
-	sp_counters_answer(&counters, &model, SP_REQUEST_GRPC_PREDICT, 200, 30000);
-	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 400, 20000);
-	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 415, 20000);
-	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 599, 20000);
-	sp_counters_answer(&counters, &model, SP_REQUEST_HEALTH, 200, 1);
-	sp_counters_answer(&counters, &model, SP_REQUEST_HEALTH, 200, 1);
-	sp_counters_answer(&counters, &model, SP_REQUEST_OTHER, 600, 1); /* none that there is */
-	sp_counters_answer(&counters, &model, SP_REQUEST_OTHER, 99, 1);
+	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 200, &of_20us, NULL);
+	sp_counters_answer(&counters, &model, SP_REQUEST_GRPC_PREDICT, 200, &of_30us, NULL);
+	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 400, &of_20us, NULL);
+	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 415, &of_20us, NULL);
+	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 599, &of_20us, NULL);
+	sp_counters_answer(&counters, &model, SP_REQUEST_HEALTH, 200, &of_1ns, NULL);
+	sp_counters_answer(&counters, &model, SP_REQUEST_HEALTH, 200, &of_1ns, NULL);
+	sp_counters_answer(&counters, &model, SP_REQUEST_OTHER, 600, &of_1ns,
+			   NULL); /* none that there is */
+	sp_counters_answer(&counters, &model, SP_REQUEST_OTHER, 99, &of_1ns, NULL);
+	sp_counters_answer(&counters, NULL, SP_REQUEST_STATUS, 503, &never, NULL);
+	sp_counters_answer(&counters, NULL, SP_REQUEST_STATUS, 413, &never, NULL);
+	sp_counters_answer(&counters, &model, SP_REQUEST_EXAMPLES, 503, &full, NULL);
+	sp_counters_answer(&counters, &model, SP_REQUEST_EXAMPLES, 503, &of_1ns, NULL);
+	sp_counters_answer(&counters, &model, SP_REQUEST_EXAMPLES, 504, &of_1ns, NULL);
+	sp_counters_answer(&counters, NULL, SP_REQUEST_HEALTH, 503, &never, NULL);
+	sp_size_histogram_add(&model.run_rows, 0);
+	sp_size_histogram_add(&model.run_rows, 1);
+	sp_size_histogram_add(&model.run_rows, 2);
+	sp_size_histogram_add(&model.run_rows, 3);
+	sp_size_histogram_add(&model.run_rows, 32768);
+	sp_size_histogram_add(&model.run_rows, INT64_MAX / 2);
 	sp_counter_add(&model.begun, 5);
 	sp_counter_add(&model.ended, 3);
 	sp_counter_add(&model.batches, 2);
@@ -325,6 +350,22 @@ static void answers_are_told(void **state)
 	assert_line(":tensorflow:serving:request_count" M ",status=\"INVALID_ARGUMENT\"} 2");
 	assert_line(":tensorflow:serving:request_count" M ",status=\"UNKNOWN\"} 1");
 	assert_line(":tensorflow:serving:request_count" M ",status=\"UNAVAILABLE\"} 0");
+	assert_line("serving_processor_stage_microseconds_sum" M ",stage=\"queue\"} 2");
+	assert_line("serving_processor_stage_microseconds_sum" M ",stage=\"decode\"} 3");
+	assert_line("serving_processor_stage_microseconds_sum" M ",stage=\"run\"} 20");
+	assert_line("serving_processor_stage_microseconds_sum" M ",stage=\"encode\"} 5");
+	assert_line("serving_processor_stage_microseconds_count" M ",stage=\"encode\"} 1");
+	assert_line("serving_processor_run_rows_bucket" M ",le=\"1\"} 2");
+	assert_line("serving_processor_run_rows_bucket" M ",le=\"2\"} 3");
+	assert_line("serving_processor_run_rows_bucket" M ",le=\"4\"} 4");
+	assert_line("serving_processor_run_rows_bucket" M ",le=\"32768\"} 5");
+	assert_line("serving_processor_run_rows_bucket" M ",le=\"+Inf\"} 6");
+	assert_line("serving_processor_rejections_total{reason=\"queue_full\"} 1");
+	assert_line("serving_processor_rejections_total{reason=\"model_full\"} 0");
+	assert_line("serving_processor_rejections_total{reason=\"memory\"} 1");
+	assert_line("serving_processor_rejections_total{reason=\"too_large\"} 1");
+	assert_line("serving_processor_rejections_total{reason=\"deadline\"} 1");
+	assert_line("serving_processor_rejections_total{reason=\"unavailable\"} 1");
 	assert_line(":tensorflow:serving:request_latency_count" M
 		    ",API=\"predict\",entrypoint=\"REST\"} 1");
 	assert_line(":tensorflow:serving:request_latency_sum" M
@@ -354,15 +395,52 @@ static void answers_are_told(void **state)
 	assert_no("process_resident_memory_bytes 0\n");
 }
 
+static void exemplars_are_told_to_those_who_can_read_them(void **state)
+{
+	static const unsigned char id[16] = {0x4b, 0xf9, 0x2f, [15] = 0x36};
+	static sp_histogram histogram;
+	const sp_label label = {"a", sp_bytes_of("b")};
+	sp_buffer page;
+
+	(void)state;
+	sp_metric_begin(&out, SP_METRIC_REQUESTS);
+	sp_metric_add(&out, SP_METRIC_REQUESTS, &label, 1, 5);
+	sp_metric_begin(&out, SP_METRIC_CPU);
+	sp_metric_begin(&out, SP_METRIC_STAGE_LATENCY);
+	sp_histogram_add_traced(&histogram, 5000, NULL);
+	sp_histogram_add_traced(&histogram, 15500, id);
+	sp_metric_add_histogram(&out, SP_METRIC_STAGE_LATENCY, &label, 1, &histogram);
+	page = out;
+	sp_buffer_init(&out, 1 << 20);
+	sp_openmetrics_write(&out, (sp_bytes){page.data, page.size});
+	sp_buffer_fini(&page);
+	assert_line("# TYPE :tensorflow:serving:request_count unknown");
+	assert_line(":tensorflow:serving:request_count{a=\"b\"} 5");
+	assert_line("# TYPE process_cpu_seconds counter");
+	assert_line("# HELP process_cpu_seconds CPU time of the process, user and system.");
+	assert_line("serving_processor_stage_microseconds_bucket{a=\"b\",le=\"10\"} 1");
+	assert_non_null(strstr(out.data,
+			       "le=\"18\"} 2 # {trace_id=\"4bf92f00000000000000000000000036\"} "
+			       "15.5 "));
+	assert_line("# EOF");
+	assert_no("EXEMPLAR");
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		CASE(heads_and_samples), CASE(values_of_labels_are_escaped),
-		CASE(limits_are_powers), CASE(times_fall_into_buckets),
-		CASE(versions_are_told), CASE(tables_are_told),
-		CASE(little_is_told),    CASE(what_is_not_that_json_is_refused),
-		CASE(without_memory),    CASE(answers_are_told),
+		CASE(heads_and_samples),
+		CASE(values_of_labels_are_escaped),
+		CASE(limits_are_powers),
+		CASE(times_fall_into_buckets),
+		CASE(versions_are_told),
+		CASE(tables_are_told),
+		CASE(little_is_told),
+		CASE(what_is_not_that_json_is_refused),
+		CASE(without_memory),
+		CASE(answers_are_told),
+		CASE(exemplars_are_told_to_those_who_can_read_them),
 	};
 
 	return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
