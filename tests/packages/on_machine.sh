@@ -22,7 +22,7 @@ check() { # check NAME COMMAND...
 
 soon() { # soon COMMAND...: it succeeds within ten seconds
 	tries=0
-	until "$@"; do
+	until "$@" 2>/dev/null; do
 		[ $((tries += 1)) -lt 100 ] || return 1
 		sleep 0.1
 	done
@@ -35,7 +35,7 @@ files() {
 }
 
 install() {
-	apt-get install -y -qq --no-install-recommends --no-download "$@"
+	apt-get install -y -qq --no-install-recommends "$@"
 }
 
 sample() {
@@ -70,6 +70,10 @@ files >/packages/before
 # ------------------------------------------------------------------ install
 
 check 'the packages are installed' install /packages/old/*.deb
+if [ "$failed" -ne 0 ]; then
+	echo "$passed passed, $failed failed"
+	exit 1
+fi
 check 'the service is started' systemctl is-active serving-host
 check 'and will be at the next boot' systemctl is-enabled serving-host
 check 'systemd was told that the model is served' [ "$(systemctl show -P StatusText serving-host)" = serving ]
@@ -140,7 +144,8 @@ check 'it stops' systemctl stop serving-host
 check 'with success' [ "$(systemctl show -P Result serving-host)" = success ]
 check 'the socket takes its place' systemctl start serving-host.socket
 check 'nothing runs then' not systemctl is-active serving-host
-check 'the first request starts the service' sample
+check 'the first request starts the service' curl -sS -m 30 $url/healthz/live
+check 'which then serves' soon sample
 check 'requests that come while it is restarted wait' sh -c "systemctl restart --no-block serving-host; curl -sS -m 30 $url/healthz/live"
 check 'it still answers' soon sample
 systemctl stop serving-host.socket serving-host
@@ -163,7 +168,7 @@ check 'the packages are removed' apt-get remove -y -qq $names
 check 'nothing runs' not curl -sS -m 5 $url/healthz/live
 check 'the configuration stays' grep -q '# of the operator' /etc/default/serving-host
 check 'the program does not' not test -e /usr/bin/serving_host
-check 'they are purged, with what only they needed' sh -c "apt-get purge -y -qq $names && apt-get autoremove --purge -y -qq"
+check 'they are purged, with what only they needed' sh -c "apt-get purge -y -qq serving-host && apt-get autoremove --purge -y -qq"
 rm -rf /srv/model /srv/checkpoints
 systemctl daemon-reload
 files >/packages/after
