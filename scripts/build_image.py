@@ -95,7 +95,12 @@ def take_step(stage, stages, instruction, text):
             options = dict(option.split("=") for option in mount.split(","))
             binds.append((stages[options["from"]].root + options["source"], options["target"]))
         command = f"cd {stage.folder} && " + re.sub(r"--mount=\S+ ", "", text)
-        run(nspawn(stage.root, ["/bin/sh", "-c", command], binds))
+        log = os.path.join(work, "run.log")
+        with open(log, "w", encoding="utf-8") as file:
+            done = subprocess.run(nspawn(stage.root, ["/bin/sh", "-c", command], binds, more=["--pipe"]), stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+        if done.returncode != 0:
+            with open(log, encoding="utf-8") as file:
+                sys.exit("".join(file.readlines()[-40:]) + "build_image.py: the step failed")
     elif instruction in ("USER", "EXPOSE", "HEALTHCHECK", "ENTRYPOINT", "CMD"):
         stage.settings[instruction] = text
     else:
@@ -127,15 +132,14 @@ def try_image(stage):
     user = stage.settings["USER"].split(":")
     health = json.loads(re.sub(r"^.*? CMD ", "", stage.settings["HEALTHCHECK"]))
     start = json.loads(stage.settings["ENTRYPOINT"]) + json.loads(stage.settings["CMD"])
-    host = subprocess.Popen(nspawn(stage.root, start, user=user, more=["--private-network", "--read-only", "--as-pid2"]), stderr=subprocess.PIPE, text=True)
+    host = subprocess.Popen(nspawn(stage.root, start, user=user, more=["--private-network", "--read-only", "--as-pid2", "--pipe"]), stderr=subprocess.PIPE, text=True)
     try:
         for line in host.stderr:
             print("   ", line.rstrip())
             if "listening on" in line:
                 break
-        children = subprocess.check_output(["pgrep", "-f", "^" + shlex.join(start)[:40]], text=True).split()
-        pid = [child for child in children if os.path.realpath(f"/proc/{child}/root") != "/"][-1]
-        inside = ["nsenter", "-t", pid, "-n", "-r", "-S", user[0], "-G", user[1]]
+        pid = subprocess.check_output(["pgrep", "-n", "-f", "^" + shlex.join(start)], text=True).strip()
+        inside = ["nsenter", "-t", pid, "-n", "-r", "-w", "-S", user[0], "-G", user[1]]
         for _ in range(100):
             if subprocess.run(inside + health).returncode == 0:
                 break
