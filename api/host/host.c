@@ -48,8 +48,9 @@ static const sp_http_stream_handler *open_stream(void *context, sp_http_stream *
 
 static bool refuse(void *context, sp_http_request *request, int status, const char *text)
 {
-	(void)context;
-	return sp_grpc_refuse(request, status, text);
+	sp_host *host = context;
+
+	return sp_grpc_refuse(&host->serving, request, status, text);
 }
 
 static void note_answer(void *context, const sp_http_outcome *outcome)

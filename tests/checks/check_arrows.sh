@@ -86,7 +86,7 @@ cJSON.h: processor/config/ api/
 cjson/: processor/config/ api/
 event2/: api/host/http/
 openssl/: api/host/http/http_tls.c api/host/eas/eas_token.c
-nghttp2/: api/host/http/http2_session.c api/host/http/http2_memory
+nghttp2/: api/host/http/http2_internal.h api/host/http/http2_memory
 rocksdb/: storage/ssd/rocks.c
 '
 

@@ -63,6 +63,17 @@ static void write_back(const sp_message_inputs *inputs)
 	sp_buffer_fini(&out);
 }
 
+static void write_error(sp_bytes id, const char *text)
+{
+	sp_buffer out;
+
+	sp_buffer_init(&out, MAX_BYTES);
+	sp_infer_message_encode_error(&out, id, text);
+	if (out.failed)
+		abort();
+	sp_buffer_fini(&out);
+}
+
 static void decode(sp_bytes message, sp_message_memory *memory)
 {
 	const sp_inference_task *tasks;
@@ -71,12 +82,13 @@ static void decode(sp_bytes message, sp_message_memory *memory)
 	sp_message_inputs inputs;
 	sp_infer_head head;
 	sp_model_spec spec;
-	sp_error err;
+	sp_error err = {.text = ""};
 	sp_buffer out;
 	size_t count;
 
 	(void)!sp_model_spec_find(&spec, message, &err);
 	(void)!sp_infer_message_head(&head, message, &err);
+	write_error(sp_infer_message_id(message), err.text);
 	for (size_t i = 0; i < 2; i++) {
 		if (sp_predict_message_decode(&inputs, &signatures[i], message, memory, &err) ==
 		    SP_OK)

@@ -35,13 +35,34 @@ static void handle(void *context, sp_http_request *request)
 							  .trailer_count = body.size % 2});
 }
 
-static void stream_data(void *state, sp_http_stream *stream, sp_bytes data)
+static size_t stream_data(void *state, sp_http_stream *stream, sp_bytes data)
 {
 	const sp_http_answer head = {.status = 200};
 
 	(void)state;
-	if (!sp_http_stream_send(stream, &head, data))
+	sp_http_stream_begin(stream, &head);
+	if (!sp_http_stream_send(stream, data))
 		sp_http_stream_end(stream, &head);
+	return data.size;
+}
+
+/* Each byte is a request. */
+static size_t stream_bytes(void *state, sp_http_stream *stream, sp_bytes data)
+{
+	const sp_http_answer head = {.status = 200};
+	sp_buffer body;
+	size_t taken = 0;
+
+	(void)state;
+	sp_http_stream_begin(stream, &head);
+	for (; taken < data.size && sp_http_stream_has_room(stream); taken++) {
+		sp_buffer_init(&body, 1);
+		sp_buffer_append(&body, data.data + taken, 1);
+		if (!sp_http_stream_ask(stream, (sp_bytes){"x", 1}, &body))
+			sp_http_stream_end(stream, &head);
+		sp_buffer_fini(&body);
+	}
+	return taken;
 }
 
 static void stream_end(void *state, sp_http_stream *stream)
@@ -60,9 +81,13 @@ static const sp_http_stream_handler *open_stream(void *context, sp_http_stream *
 {
 	static const sp_http_stream_handler handler = {stream_data, stream_end, stream_end,
 						       stream_closed};
+	static const sp_http_stream_handler asker = {stream_bytes, stream_end, stream_end,
+						     stream_closed};
 
 	(void)stream;
 	*state = context;
+	if (sp_bytes_starts_with(head->path, "/sa"))
+		return &asker;
 	return sp_bytes_starts_with(head->path, "/s") ? &handler : NULL;
 }
 

@@ -24,7 +24,7 @@ bool sp_http2_client_open(sp_http2_client *client, uint16_t port)
 	if (!sp_http_client_open(&socket, port))
 		return false;
 	sp_http2_client_init(client, &socket);
-	return sp_http_client_send_text(&client->socket, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") &&
+	return sp_http_client_send_text(&client->socket, SP_HTTP2_PREFACE) &&
 	       sp_http2_send(client, SP_HTTP2_SETTINGS, 0, 0, "", 0);
 }
 
@@ -105,6 +105,28 @@ bool sp_http2_request(sp_http2_client *client, uint32_t stream, const char *path
 		return false;
 	return body == NULL || sp_http2_send(client, SP_HTTP2_DATA, SP_HTTP2_END_STREAM, stream,
 					     body, strlen(body));
+}
+
+bool sp_http2_play(sp_http2_client *client, const sp_http2_step *steps, size_t count)
+{
+	bool sent = true;
+
+	for (size_t i = 0; i < count && sent; i++)
+		if (steps[i].fields != NULL)
+			sent = sp_http2_send_headers(client, steps[i].flags, steps[i].stream,
+						     steps[i].fields);
+		else if (steps[i].payload != NULL)
+			sent = sp_http2_send(client, steps[i].type, steps[i].flags, steps[i].stream,
+					     steps[i].payload, steps[i].size);
+	return sent;
+}
+
+bool sp_http2_send_window(sp_http2_client *client, uint32_t stream, uint32_t more)
+{
+	const char payload[4] = {(char)(more >> 24), (char)(more >> 16), (char)(more >> 8),
+				 (char)more};
+
+	return sp_http2_send(client, SP_HTTP2_WINDOW_UPDATE, 0, stream, payload, 4);
 }
 
 /* ----------------------------------------------------------------- receiving */
@@ -235,4 +257,24 @@ void sp_http2_receive_reply(sp_http2_client *client, uint32_t stream, sp_http2_r
 		}
 	} while ((frame.type != SP_HTTP2_DATA && frame.type != SP_HTTP2_HEADERS) ||
 		 (frame.flags & SP_HTTP2_END_STREAM) == 0);
+}
+
+void sp_http2_get(sp_http2_client *client, uint32_t stream, const char *path, sp_http2_reply *reply)
+{
+	(void)sp_http2_request(client, stream, path, NULL);
+	sp_http2_receive_reply(client, stream, reply);
+}
+
+int64_t sp_http2_code_of_end(sp_http2_client *client)
+{
+	sp_http2_frame frame;
+	int64_t code = -1;
+
+	for (;;) {
+		sp_http2_receive(client, &frame);
+		if (frame.type == SP_HTTP2_END)
+			return code;
+		if (frame.type == SP_HTTP2_GOAWAY)
+			code = sp_http2_number(&frame, 4);
+	}
 }

@@ -75,12 +75,38 @@ static void answer_whether_alone(sp_http_request *request)
 
 static const sp_http_answer stream_head = {.status = 200, .content_type = "text/plain"};
 
-static void stream_data(void *state, sp_http_stream *stream, sp_bytes data)
+static size_t stream_data(void *state, sp_http_stream *stream, sp_bytes data)
 {
 	sp_http_scene *scene = state;
 
-	if (!sp_http_stream_send(stream, &stream_head, data))
+	sp_http_stream_begin(stream, &stream_head);
+	if (!sp_http_stream_send(stream, data))
 		scene->refused++;
+	return data.size;
+}
+
+static size_t stream_lines(void *state, sp_http_stream *stream, sp_bytes data)
+{
+	sp_http_scene *scene = state;
+	size_t taken = 0;
+
+	sp_http_stream_begin(stream, &stream_head);
+	while (taken < data.size && sp_http_stream_has_room(stream)) {
+		const char *line = data.data + taken;
+		const char *end = memchr(line, '\n', data.size - taken);
+		size_t size = end != NULL ? (size_t)(end - line) + 1 : data.size - taken;
+		sp_buffer body;
+
+		sp_buffer_init(&body, 1 << 20);
+		sp_buffer_append(&body, line, size);
+		if (!sp_http_stream_ask(stream, (sp_bytes){line, size}, &body))
+			scene->refused++;
+		else
+			assert_int_equal(body.size, 0);
+		sp_buffer_fini(&body);
+		taken += size;
+	}
+	return taken;
 }
 
 static void stream_end(void *state, sp_http_stream *stream)
@@ -96,7 +122,13 @@ static void stream_end(void *state, sp_http_stream *stream)
 
 static void stream_tick(void *state, sp_http_stream *stream)
 {
-	stream_data(state, stream, sp_bytes_of("tick"));
+	(void)stream_data(state, stream, sp_bytes_of("tick"));
+}
+
+static void no_tick(void *state, sp_http_stream *stream)
+{
+	(void)state;
+	(void)stream;
 }
 
 static void stream_closed(void *state)
@@ -110,11 +142,16 @@ static const sp_http_stream_handler *open_stream(void *context, sp_http_stream *
 						 const sp_http_head *head, void **state)
 {
 	static const sp_http_stream_handler handler = {stream_data, stream_end, stream_tick,
-						       stream_closed};
+						       stream_closed},
+					    asker = {stream_lines, stream_end, no_tick,
+						     stream_closed};
 
 	*state = context;
 	if (sp_bytes_equal_text(head->path, "/stream/soon"))
 		sp_http_stream_set_deadline(stream, sp_clock_now_ns() + 100 * INT64_C(1000000));
+	if (sp_bytes_starts_with(head->path, "/stream/ask") ||
+	    sp_bytes_starts_with(head->path, "/stream/later"))
+		return &asker;
 	return sp_bytes_starts_with(head->path, "/stream") ? &handler : NULL;
 }
 
@@ -137,11 +174,33 @@ static bool refuse_plainly(void *context, sp_http_request *request, int status, 
 	return true;
 }
 
+/* Whether it goes through the queue. */
+static bool is_for_later(const sp_http_request *request)
+{
+	sp_bytes path = sp_http_request_head(request)->path;
+
+	return sp_bytes_starts_with(path, "/later") ||
+	       (sp_bytes_starts_with(path, "/stream/later") &&
+		!sp_bytes_equal_text(sp_http_request_body(request), "now\n"));
+}
+
+/* A part of a stream's body has that as its label. */
+static void check_label(const sp_http_request *request)
+{
+	sp_bytes label = sp_http_request_label(request);
+	bool is_part = sp_bytes_starts_with(sp_http_request_head(request)->path, "/stream/");
+
+	assert_int_equal(label.data != NULL, is_part);
+	if (is_part && sp_http_request_body(request).size <= SP_HTTP_LABEL_SIZE)
+		assert_true(sp_bytes_equal(label, sp_http_request_body(request)));
+}
+
 static void handle(void *context, sp_http_request *request)
 {
 	sp_http_scene *scene = context;
 	sp_bytes path = sp_http_request_head(request)->path;
 
+	check_label(request);
 	scene->handled++;
 	if (sp_bytes_starts_with(path, "/later/soon")) {
 		int64_t soon_ns = sp_clock_now_ns() + 100 * INT64_C(1000000);
@@ -154,11 +213,12 @@ static void handle(void *context, sp_http_request *request)
 		answer_with_headers(request);
 	else if (sp_bytes_starts_with(path, "/trailers"))
 		answer_with_trailers(request, sp_bytes_equal_text(path, "/trailers/only"));
-	else if (sp_bytes_equal_text(path, "/large"))
+	else if (sp_bytes_equal_text(path, "/large") ||
+		 sp_bytes_equal_text(sp_http_request_body(request), "large\n"))
 		answer_largely(request);
 	else if (sp_bytes_equal_text(path, "/alone"))
 		answer_whether_alone(request);
-	else if (!sp_bytes_starts_with(path, "/later"))
+	else if (!is_for_later(request))
 		answer_echo(request);
 	else if (!sp_queue_try_push(scene->queue, request))
 		sp_http_request_fail(request, 503, "full");

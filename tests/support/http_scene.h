@@ -18,6 +18,8 @@
  *	/alone            the answer is whether it is, by sp_http_request_is_alone()
  *	/stream           a stream that sends what it gets, "tick" now and then, and a trailer
  *	/stream/soon      likewise, with a deadline of 100 ms
+ *	/stream/ask       a stream that makes a request of each line of DATA; "large": a megabyte
+ *	/stream/later     likewise; all but "now" go through the queue as /later does
  *	/later            goes through a queue to a thread that waits until the test opens the gate
  *	/later/soon       likewise, with a deadline of 100 ms
  *	/later/plain      likewise; errors are answered in plain text
@@ -29,7 +31,7 @@ typedef struct sp_http_scene {
 	pthread_t worker;
 	pthread_mutex_t gate;
 	atomic_int handled, begun, dropped, cancelled;
-	atomic_int refused, closed; /* data of streams that were too much; streams */
+	atomic_int refused, closed; /* what streams could not send or ask; streams */
 	uint16_t port;
 } sp_http_scene;
 

@@ -1,16 +1,17 @@
 """Calls serving_host by gRPC, with Debian's grpcio and messages from the host's own .proto files.
 
-    host_grpc.py DESCRIPTORS GOLDEN PORT SLOW_PORT
+    host_grpc.py DESCRIPTORS GOLDEN PORT SLOW_PORT SLOW_HOST
 
 DESCRIPTORS is a FileDescriptorSet of api/host/proto and api/predict.proto, GOLDEN the folder of golden models.  PORT serves the
 models "examples" and, under the names of their cases, others; SLOW_PORT is a double of the processor that takes half a second per
-run, with one worker and a queue of two.
+run, with one worker and a queue of two; SLOW_HOST is its process, which is ended.
 """
 import glob
 import json
 import math
 import os
 import queue
+import signal
 import struct
 import sys
 import threading
@@ -19,7 +20,7 @@ import time
 import grpc
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-descriptors, golden, port, slow_port = sys.argv[1:]
+descriptors, golden, port, slow_port, slow_host = sys.argv[1:]
 with open(descriptors, "rb") as file:
     files = descriptor_pb2.FileDescriptorSet.FromString(file.read())
 pool = descriptor_pool.DescriptorPool()
@@ -302,12 +303,17 @@ def the_configuration_is_replaced():
         return models["HandleReloadConfigRequest"](request, timeout=30)
     folder = os.path.dirname(models_folder())
     paths = {"examples": folder + "/examples", "ev-ctr": folder + "/models/ev-ctr"}
+    watched = watch("copy")
+    assert next(watched).status == 3
     assert reload(paths.items()).status.error_code == 0
     assert reload([*paths.items(), ("copy", paths["examples"])]).status.error_code == 0
     records = [example(batches[0]["examples"][0]).SerializeToString()]
     near(prediction["Predict"](predict_request("copy", records=tensor(7, [1], string_val=records)), timeout=10).outputs["value"].float_val,
          batches[0]["values"])
+    assert next(watched).status == 1
     assert reload(paths.items()).status.error_code == 0
+    assert next(watched).status != 1
+    watched.cancel()
     refused(prediction["Predict"], predict_request("copy"), Code.NOT_FOUND, "Servable not found")
     refused(models["HandleReloadConfigRequest"], message(SERVING + "ReloadConfigRequest"), Code.INVALID_ARGUMENT,
             "Only ModelConfigList is currently supported")
@@ -375,7 +381,115 @@ def the_server_describes_itself():
     refused(v2["RepositoryModelLoad"], message(V2 + "RepositoryModelLoadRequest", model_name="none"), Code.NOT_FOUND, "not found")
 
 
+class InferStream:
+    """ModelStreamInfer: send() and close() its side, next() and iteration of its answers."""
+
+    def __init__(self, on, **options):
+        answer = factory.GetPrototype(pool.FindMessageTypeByName(V2 + "ModelStreamInferResponse"))
+        call = on.stream_stream("/inference.GRPCInferenceService/ModelStreamInfer", lambda m: m.SerializeToString(), answer.FromString)
+        self.to_send = queue.Queue()
+        self.answers = call(iter(self.to_send.get, None), **options)
+
+    def send(self, request, id=None):
+        if id is not None:
+            request.id = id
+        self.to_send.put(request)
+
+    def next(self):
+        return next(self.answers)
+
+    def rest(self):
+        self.to_send.put(None)
+        return list(self.answers)
+
+
+def streams_are_answered_in_order():
+    for compression in (grpc.Compression.NoCompression, grpc.Compression.Gzip):
+        stream = InferStream(channel, timeout=30, compression=compression)
+        for turn in range(100):
+            records = [example(f).SerializeToString() for f in batches[turn % 2]["examples"]]
+            request = infer_request("records", "BYTES", [len(records)], bytes_contents=records)
+            request.parameters["triton_enable_empty_final_response"].bool_param = True
+            if turn % 10 == 5:
+                request.model_name = "none"
+            stream.send(request, id="%d" % turn)
+        for turn, answer in enumerate(stream.rest()):
+            response = answer.infer_response
+            assert response.id == "%d" % turn, (response.id, turn)
+            if turn % 10 == 5:
+                assert "Servable not found" in answer.error_message and not response.outputs, answer
+                continue
+            assert not answer.error_message and response.parameters["triton_final_response"].bool_param, answer
+            values = {o.name: struct.unpack("<%df" % (len(b) // 4), b) for o, b in zip(response.outputs, response.raw_output_contents)}
+            near(values["value"], batches[turn % 2]["values"])
+        assert turn == 99 and stream.answers.code() == Code.OK
+
+
+def a_wrong_message_does_not_end_its_stream():
+    record = example(batches[0]["examples"][0]).SerializeToString()
+    stream, good = InferStream(channel, timeout=30), infer_request("records", "BYTES", [1], bytes_contents=[record])
+    for change, words in ((lambda r: r.inputs.add(name="x", datatype="BYTES", shape=[1]), "x"),
+                          (lambda r: r.parameters["signature_name"].__setattr__("string_param", "none"), "no signature"),
+                          (lambda r: r.parameters["triton_enable_empty_final_response"].__setattr__("int64_param", 1), "must be a bool")):
+        request = message(V2 + "ModelInferRequest")
+        request.CopyFrom(good)
+        change(request)
+        stream.send(request, id="z" * 300)
+        answer = stream.next()
+        assert words in answer.error_message, answer
+        assert answer.infer_response.id == "z" * 300, answer
+    stream.send(good, id="")
+    assert stream.next().infer_response.outputs
+    assert not stream.rest() and stream.answers.code() == Code.OK
+    raw = channel.stream_stream("/inference.GRPCInferenceService/ModelStreamInfer", lambda m: m, lambda m: m)
+    answers = list(raw(iter((b"\xff\xff", b"")), timeout=10))
+    assert b"cannot be parsed" in answers[0] and b"not found" in answers[1], answers
+    assert not list(raw(iter(()), timeout=10))
+
+
+def streams_end_by_deadline_and_cancellation():
+    slow = grpc.insecure_channel("127.0.0.1:" + slow_port)
+    def request():
+        return infer_request("x", "FP32", [1], model="default", raw=struct.pack("<f", 2))
+    stream = InferStream(slow, timeout=0.2)
+    stream.send(request())
+    try:
+        stream.next()
+        raise AssertionError("no deadline")
+    except grpc.RpcError as error:
+        assert error.code() == Code.DEADLINE_EXCEEDED
+    stream = InferStream(slow, timeout=20)
+    for _ in range(20):  # one runs, two wait, others find the queue full or are held back
+        stream.send(request())
+    answers = [stream.next() for _ in range(3)]
+    assert struct.unpack("<f", answers[0].infer_response.raw_output_contents[0]) == (3,)
+    began = time.monotonic()
+    stream.answers.cancel()
+    stream.to_send.put(None)
+    again = InferStream(slow, timeout=20)
+    again.send(request(), id="again")
+    while again.next().error_message:  # until those that are cancelled have left the queue
+        time.sleep(0.02)
+        again.send(request(), id="again")
+    assert not again.rest()
+    assert time.monotonic() - began < 10
+    too_large = InferStream(grpc.insecure_channel("127.0.0.1:" + slow_port, options=[("grpc.max_send_message_length", -1)]), timeout=20)
+    too_large.send(infer_request("x", "FP32", [4250000], model="default", raw=b"\0" * 17000000))
+    try:
+        too_large.next()
+        raise AssertionError("not refused")
+    except grpc.RpcError as error:
+        assert error.code() == Code.RESOURCE_EXHAUSTED and "too large" in error.details(), error
+    too_large.to_send.put(None)
+
+
 # ------------------------------------------------------------ health, reflection
+
+def watch(service):
+    answer = factory.GetPrototype(pool.FindMessageTypeByName("grpc.health.v1.HealthCheckResponse"))
+    call = channel.unary_stream("/grpc.health.v1.Health/Watch", lambda m: m.SerializeToString(), answer.FromString)
+    return call(message("grpc.health.v1.HealthCheckRequest", service=service), timeout=60)
+
 
 def health_is_told_and_watched():
     def request(service):
@@ -383,10 +497,8 @@ def health_is_told_and_watched():
     for service in ("", "tensorflow.serving.PredictionService", "inference.GRPCInferenceService", "examples"):
         assert health["Check"](request(service), timeout=10).status == 1
     refused(health["Check"], request("none"), Code.NOT_FOUND, "unknown service none")
-    answer = factory.GetPrototype(pool.FindMessageTypeByName("grpc.health.v1.HealthCheckResponse"))
-    watch = channel.unary_stream("/grpc.health.v1.Health/Watch", lambda m: m.SerializeToString(), answer.FromString)
     for service, status in (("examples", 1), ("none", 3)):
-        stream = watch(request(service), timeout=10)
+        stream = watch(service)
         assert next(stream).status == status
         stream.cancel()
 
@@ -447,6 +559,12 @@ def compressed_and_large_messages_are_taken():
         answer = call(request, timeout=20, compression=compression)
         assert list(answer.outputs["y"].float_val[:1000]) == [i / 2 + 2 for i in range(1000)]
         assert len(answer.outputs["y"].float_val) == size
+    stream = InferStream(wide, timeout=20, compression=grpc.Compression.Gzip)
+    stream.send(infer_request("x", "FP32", [size], model="default", raw=values))
+    stream.send(infer_request("x", "FP32", [1], model="default", raw=values[:4]))
+    answers = [answer.infer_response.raw_output_contents[0] for answer in stream.rest()]
+    assert [len(answer) for answer in answers] == [4 * size, 4]
+    assert struct.unpack("<1000f", answers[0][:4000]) == tuple(i / 2 + 2 for i in range(1000))
     wide.close()
 
 
@@ -504,12 +622,30 @@ def channels_share_the_host():
     assert not failures, failures
 
 
+def streams_end_with_their_host():
+    stream = InferStream(grpc.insecure_channel("127.0.0.1:" + slow_port), timeout=20)
+    def send(id):
+        stream.send(infer_request("x", "FP32", [1], model="default", raw=struct.pack("<f", 2)), id=id)
+    send("first")
+    assert stream.next().infer_response.id == "first"
+    send("second")  # is answered if it comes in time
+    os.kill(int(slow_host), signal.SIGTERM)
+    try:
+        assert stream.next().infer_response.id == "second"
+        stream.next()
+        raise AssertionError("goes on")
+    except grpc.RpcError as error:
+        assert error.code() == Code.UNAVAILABLE and "the server ends" in error.details(), error
+    stream.to_send.put(None)
+
+
 TESTS = [records_are_predicted_as_strings, golden_answers_are_given, examples_are_classified_and_regressed,
          golden_answers_are_inferred, a_context_is_merged_into_each_example, several_signatures_answer_at_once, wrong_predictions_are_refused,
          metadata_and_status_are_told, tensors_are_inferred, wrong_inferences_are_refused, the_server_describes_itself,
+         streams_are_answered_in_order, a_wrong_message_does_not_end_its_stream, streams_end_by_deadline_and_cancellation,
          health_is_told_and_watched, descriptors_are_reflected, unknown_methods_are_unimplemented, messages_that_are_none_are_refused,
          what_is_too_large_is_refused, compressed_and_large_messages_are_taken, deadlines_end_calls, a_full_queue_is_told_and_cancelled_calls_are_skipped,
-         channels_share_the_host, the_configuration_is_replaced]
+         channels_share_the_host, the_configuration_is_replaced, streams_end_with_their_host]
 failed = 0
 for test in TESTS:
     print("[ RUN      ] " + test.__name__, flush=True)

@@ -44,7 +44,8 @@ hosts=$!
 "$builddir/tests/system/serving_host_double" --processor_config="$work/slow.json" --rest_api_port=0 \
 	--port_file="$work/slow_port" --drain_delay_in_ms=0 --rest_api_num_threads=1 --max_queue=2 \
 	--max_body_bytes=16777216 2>"$work/slow_log" &
-hosts="$hosts $!"
+slow=$!
+hosts="$hosts $slow"
 for file in port slow_port; do
 	tries=0
 	while [ ! -s "$work/$file" ] && [ $tries -lt 400 ]; do
@@ -61,7 +62,7 @@ for option in --http1.1 --http2-prior-knowledge; do # by another content type it
 	}
 done
 "$python" "$srcdir/tests/system/host_grpc.py" "$work/descriptors.pb" "$golden" "$(cat "$work/port")" \
-	"$(cat "$work/slow_port")" || {
+	"$(cat "$work/slow_port")" "$slow" || {
 	cat "$work/log" "$work/slow_log"
 	exit 1
 }

@@ -27,6 +27,6 @@ const sp_http_stream_handler *sp_grpc_open_stream(sp_serving *serving, sp_http_s
 						  const sp_http_head *head, void **state);
 
 /* An sp_http_refusal (http_server.h): false for other requests than gRPC's. */
-bool sp_grpc_refuse(sp_http_request *request, int status, const char *text);
+bool sp_grpc_refuse(sp_serving *serving, sp_http_request *request, int status, const char *text);
 
 #endif

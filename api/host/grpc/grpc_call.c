@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/host/http/content_coding.h"
+#include "api/host/messages/infer_message.h"
 #include "api/host/routes/route_errors.h"
 #include "base/clock.h"
 
@@ -28,7 +28,8 @@ static sp_http_header field(const char *name, const char *value)
 
 /* -------------------------------------------------------------------- answers */
 
-const sp_http_answer *sp_grpc__failure(sp_grpc_failure *out, sp_grpc_code code, const char *text)
+const sp_http_answer *sp_grpc__failure(sp_grpc_failure *out, sp_bytes id, sp_grpc_code code,
+				       const char *text)
 {
 	snprintf(out->code, sizeof(out->code), "%d", (int)code);
 	sp_grpc_message(out->message, sizeof(out->message), text);
@@ -41,6 +42,13 @@ const sp_http_answer *sp_grpc__failure(sp_grpc_failure *out, sp_grpc_code code, 
 				       .trailer_count = code == SP_GRPC_OK ? 1 : 3,
 				       .outcome = sp_grpc_http_status(code),
 				       .reason = text};
+	if (id.data != NULL) {
+		sp_buffer_init(&out->body, SIZE_MAX / 2);
+		sp_grpc_frame_begin(&out->body);
+		sp_infer_message_encode_error(&out->body, id, text);
+		sp_grpc_frame_end(&out->body, false);
+		out->answer.body = &out->body;
+	}
 	return &out->answer;
 }
 
@@ -48,7 +56,28 @@ void sp_grpc__fail(sp_http_request *request, sp_grpc_code code, const char *text
 {
 	sp_grpc_failure failure;
 
-	sp_http_request_answer(request, sp_grpc__failure(&failure, code, text));
+	sp_http_request_answer(
+		request, sp_grpc__failure(&failure, sp_http_request_label(request), code, text));
+}
+
+sp_content_coding sp_grpc__answer_coding(const sp_serving *serving, const sp_http_head *head)
+{
+	if (!serving->flags->grpc_compress_answers)
+		return SP_CODING_IDENTITY;
+	return sp_content_coding_accepted(sp_http_head_get(head, "grpc-accept-encoding"));
+}
+
+sp_http_answer sp_grpc__head(sp_http_header headers[SP_GRPC_HEADERS], sp_content_coding coding)
+{
+	const char *name = sp_content_coding_name(coding);
+
+	headers[0] = field("grpc-accept-encoding", ENCODINGS);
+	if (name != NULL)
+		headers[1] = field("grpc-encoding", name);
+	return (sp_http_answer){.status = 200,
+				.content_type = TYPE,
+				.headers = headers,
+				.header_count = name != NULL ? 2 : 1};
 }
 
 static sp_bytes header_of(const sp_grpc_call *call, const char *name)
@@ -59,9 +88,9 @@ static sp_bytes header_of(const sp_grpc_call *call, const char *name)
 /* The encoding that the answer is compressed with. */
 static sp_content_coding answer_encoding(const sp_grpc_call *call)
 {
-	if (!call->serving->flags->grpc_compress_answers || call->out.size < COMPRESS_FROM)
+	if (call->out.size < COMPRESS_FROM)
 		return SP_CODING_IDENTITY;
-	return sp_content_coding_accepted(header_of(call, "grpc-accept-encoding"));
+	return sp_grpc__answer_coding(call->serving, sp_http_request_head(call->request));
 }
 
 /* Replaces the message by its compression. */
@@ -85,21 +114,25 @@ static sp_status compress(sp_grpc_call *call, sp_content_coding encoding, sp_err
 
 static void answer_ok(sp_grpc_call *call, sp_content_coding encoding)
 {
-	sp_http_header trailer = field("grpc-status", "0");
-	const char *name = sp_content_coding_name(encoding);
-	sp_http_header headers[2] = {field("grpc-accept-encoding", ENCODINGS)};
+	sp_http_header trailer = field("grpc-status", "0"), headers[SP_GRPC_HEADERS];
+	sp_http_answer made = sp_grpc__head(headers, encoding);
 
-	if (name != NULL)
-		headers[1] = field("grpc-encoding", name);
-	sp_grpc_frame_end(&call->out, name != NULL);
-	sp_http_request_answer(call->request,
-			       &(sp_http_answer){.status = 200,
-						 .content_type = TYPE,
-						 .body = &call->out,
-						 .headers = headers,
-						 .header_count = name != NULL ? 2 : 1,
-						 .trailers = &trailer,
-						 .trailer_count = 1});
+	sp_grpc_frame_end(&call->out, encoding != SP_CODING_IDENTITY);
+	made.body = &call->out;
+	made.trailers = &trailer;
+	made.trailer_count = 1;
+	sp_http_request_answer(call->request, &made);
+}
+
+/* The label has no id if the message was compressed or the id is long. */
+static void fail(sp_grpc_call *call, sp_grpc_code code, const char *text)
+{
+	sp_bytes id = sp_http_request_label(call->request);
+	sp_grpc_failure failure;
+
+	if (id.data != NULL && id.size == 0)
+		id = sp_infer_message_id(call->message);
+	sp_http_request_answer(call->request, sp_grpc__failure(&failure, id, code, text));
 }
 
 static void answer(sp_grpc_call *call, sp_status status, sp_error *err)
@@ -116,9 +149,8 @@ static void answer(sp_grpc_call *call, sp_status status, sp_error *err)
 	if (status == SP_OK)
 		answer_ok(call, encoding);
 	else
-		sp_grpc__fail(call->request,
-			      call->code != SP_GRPC_OK ? call->code : sp_grpc_code_of(status),
-			      err->text);
+		fail(call, call->code != SP_GRPC_OK ? call->code : sp_grpc_code_of(status),
+		     err->text);
 }
 
 /* ------------------------------------------------------------------- requests */
@@ -180,11 +212,11 @@ static sp_status read_message(sp_grpc_call *call, size_t max_bytes, sp_error *er
 	if (frame.size != body.size)
 		return sp_grpc__error(call, SP_GRPC_INTERNAL, SP_INVALID, err,
 				      "the request has more than one message");
+	if (frame.compressed)
+		SP_TRY(sp_grpc__decompress(&frame.message, header_of(call, "grpc-encoding"),
+					   max_bytes, call->memory.arena, &call->code, err));
 	call->message = frame.message;
-	if (!frame.compressed)
-		return SP_OK;
-	return sp_grpc__decompress(&call->message, header_of(call, "grpc-encoding"), max_bytes,
-				   call->memory.arena, &call->code, err);
+	return SP_OK;
 }
 
 static void run(sp_grpc_call *call, size_t max_bytes, sp_grpc_handler *handler)
@@ -198,10 +230,9 @@ static void run(sp_grpc_call *call, size_t max_bytes, sp_grpc_handler *handler)
 	status = read_message(call, max_bytes, &err);
 	if (status == SP_OK)
 		status = handler(call, &err);
-	/* Before the answer, because sending it may take long. */
+	answer(call, status, &err);
 	if (sp_arena_footprint(call->memory.arena) > KEEP_ARENA)
 		sp_arena_trim(call->memory.arena);
-	answer(call, status, &err);
 	sp_buffer_fini(&call->out);
 }
 

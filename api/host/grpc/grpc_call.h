@@ -2,6 +2,7 @@
 #define SP_API_HOST_GRPC_GRPC_CALL_H
 
 #include "api/host/grpc/grpc_protocol.h"
+#include "api/host/http/content_coding.h"
 #include "api/host/http/http_request.h"
 #include "api/host/infer/infer_run.h"
 #include "api/host/messages/message.h"
@@ -46,18 +47,32 @@ SP_MUST_CHECK sp_status sp_grpc__decompress(sp_bytes *message, sp_bytes encoding
 
 enum { SP_GRPC_MESSAGE_TEXT = 1024 };
 
+/* What an answer with messages begins with. */
+enum { SP_GRPC_HEADERS = 2 };
+sp_http_answer sp_grpc__head(sp_http_header headers[SP_GRPC_HEADERS], sp_content_coding coding);
+
+/* What the host may compress answers with, for a client that sends this head. */
+sp_content_coding sp_grpc__answer_coding(const sp_serving *serving, const sp_http_head *head);
+
 /* An answer without a message, and its texts. */
 typedef struct sp_grpc_failure {
 	sp_http_answer answer;
+	sp_buffer body;
 	sp_http_header fields[3];
 	char code[8];
 	char message[SP_GRPC_MESSAGE_TEXT];
 } sp_grpc_failure;
 
-/* Fills it in; `text` must live as long.  For SP_GRPC_OK it is the end of a stream. */
-const sp_http_answer *sp_grpc__failure(sp_grpc_failure *out, sp_grpc_code code, const char *text);
+/*
+ * Fills it in; `text` must live as long.  For SP_GRPC_OK it is the end of a stream.
+ *
+ * id  sp_http_request_label(): of a message of ModelStreamInfer, which is answered by a message
+ *     with the text; `data` is NULL for all other calls
+ */
+const sp_http_answer *sp_grpc__failure(sp_grpc_failure *out, sp_bytes id, sp_grpc_code code,
+				       const char *text);
 
-/* Answers without a message. */
+/* Answers so, with the label of the request. */
 void sp_grpc__fail(sp_http_request *request, sp_grpc_code code, const char *text);
 
 /* Sets call->code and the error; returns `status`. */

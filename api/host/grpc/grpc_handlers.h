@@ -21,6 +21,7 @@ sp_grpc_handler sp_grpc__server_metadata;
 sp_grpc_handler sp_grpc__model_metadata;
 sp_grpc_handler sp_grpc__model_config;
 sp_grpc_handler sp_grpc__model_infer;
+sp_grpc_handler sp_grpc__model_stream_infer; /* one message of the stream */
 sp_grpc_handler sp_grpc__model_statistics;
 sp_grpc_handler sp_grpc__repository_index;
 sp_grpc_handler sp_grpc__repository_load;

@@ -1,7 +1,9 @@
 #include "api/host/grpc/grpc_handlers.h"
 #include "api/host/messages/message_answer.h"
+#include "api/host/messages/message_fields.h"
+#include "api/host/messages/message_writer.h"
 
-/* GRPCInferenceService/ModelInfer. */
+/* GRPCInferenceService/ModelInfer, and the messages of ModelStreamInfer. */
 
 static sp_status infer(sp_grpc_call *call, const sp_servable *servable, const sp_infer_head *head,
 		       sp_error *err)
@@ -31,4 +33,28 @@ sp_status sp_grpc__model_infer(sp_grpc_call *call, sp_error *err)
 		status = infer(call, &servable, &head, err);
 	sp_servable_release(&servable);
 	return status;
+}
+
+/* ------------------------------------------------------------ ModelStreamInfer */
+
+/* A model has one response to a request: there is no empty one behind it. */
+static void put_final(sp_buffer *out)
+{
+	size_t entry = sp_message_open(out, SP_INFER_PARAMETERS), value;
+
+	sp_message_put_text(out, SP_ENTRY_KEY, sp_bytes_of("triton_final_response"));
+	value = sp_message_open(out, SP_ENTRY_VALUE);
+	sp_message_put_number(out, SP_PARAMETER_BOOL, true);
+	sp_message_close(out, value);
+	sp_message_close(out, entry);
+}
+
+sp_status sp_grpc__model_stream_infer(sp_grpc_call *call, sp_error *err)
+{
+	size_t response = sp_message_open(&call->out, SP_STREAMED_RESPONSE);
+
+	SP_TRY(sp_grpc__model_infer(call, err));
+	put_final(&call->out);
+	sp_message_close(&call->out, response);
+	return SP_OK;
 }

@@ -36,6 +36,7 @@ static const method methods[] = {
 	{MODEL "GetModelStatus", HERE, SP_REQUEST_STATUS, sp_grpc__get_model_status},
 	{MODEL "HandleReloadConfigRequest", ORDER, SP_REQUEST_ADMIN, sp_grpc__reload_config},
 	{V2 "ModelInfer", INFER, SP_REQUEST_GRPC_PREDICT, sp_grpc__model_infer},
+	{V2 "ModelStreamInfer", INFER, SP_REQUEST_GRPC_PREDICT, sp_grpc__model_stream_infer},
 	{V2 "ServerLive", HERE, SP_REQUEST_HEALTH, sp_grpc__server_live},
 	{V2 "ServerReady", HERE, SP_REQUEST_HEALTH, sp_grpc__server_ready},
 	{V2 "ModelReady", HERE, SP_REQUEST_HEALTH, sp_grpc__model_ready},
@@ -136,13 +137,16 @@ bool sp_grpc_is_call(const sp_http_request *request)
 	return is_grpc(head) || is_method_like(head->path);
 }
 
-bool sp_grpc_refuse(sp_http_request *request, int status, const char *text)
+bool sp_grpc_refuse(sp_serving *serving, sp_http_request *request, int status, const char *text)
 {
+	sp_grpc_code code = sp_grpc_code_of_http(status);
 	sp_grpc_failure failure;
 
 	if (!is_grpc(sp_http_request_head(request)))
 		return false;
-	sp_grpc__failure(&failure, sp_grpc_code_of_http(status), text);
+	if (status == 503 && atomic_load(&serving->draining)) /* try elsewhere, not later */
+		code = SP_GRPC_UNAVAILABLE;
+	(void)sp_grpc__failure(&failure, sp_http_request_label(request), code, text);
 	failure.answer.outcome = status;
 	sp_http_request_set_answer(request, &failure.answer);
 	return true;

@@ -5,18 +5,28 @@
 #include "api/host/grpc/grpc_health.h"
 #include "api/host/grpc/grpc_reflection.h"
 #include "api/host/http/content_coding.h"
+#include "api/host/messages/infer_message.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 
-/* The methods with streams: Health/Watch, and reflection, which answers message by message. */
+/*
+ * The methods with streams.  Reflection and Health/Watch are answered here, message by message.
+ * Each message of ModelStreamInfer becomes a request of its own, which takes the way of a unary
+ * call of that method (grpc_infer.c); http_stream.h keeps their order and holds the client back.
+ */
 
+/* Of Watch and reflection. */
 enum { MAX_MESSAGE = 64 << 10, MAX_ANSWER = 256 << 10, MAX_SERVICE = 512 };
+
+typedef enum stream_kind { WATCH, REFLECT, INFER } stream_kind;
 
 typedef struct call {
 	sp_serving *serving;
-	bool watch; /* else reflection */
-	char encoding[16];
-	sp_buffer in; /* the start of a message that is incomplete */
+	stream_kind kind;
+	char encoding[16];         /* of the messages */
+	sp_content_coding answers; /* what the answers of INFER may be compressed with */
+	sp_buffer in;              /* the start of a message that is incomplete, and its prefix */
+	int64_t began_ns;          /* when the first byte of it was taken */
 
 	/* Of a watch, once it has been asked. */
 	bool asked;
@@ -29,39 +39,47 @@ static void end(sp_http_stream *stream, sp_grpc_code code, const char *text)
 {
 	sp_grpc_failure failure;
 
-	sp_http_stream_end(stream, sp_grpc__failure(&failure, code, text));
+	sp_http_stream_end(stream, sp_grpc__failure(&failure, (sp_bytes){NULL, 0}, code, text));
 }
+
+static void begin(call *c, sp_http_stream *stream)
+{
+	sp_http_header headers[SP_GRPC_HEADERS];
+	sp_http_answer head = sp_grpc__head(headers, c->answers);
+
+	sp_http_stream_begin(stream, &head);
+}
+
+/* ---------------------------------------------------------- Watch and reflection */
 
 /* Sends what is in `out` behind its prefix, or ends the stream. */
 static bool send(sp_http_stream *stream, sp_buffer *out)
 {
-	static const sp_http_answer head = {.status = 200, .content_type = "application/grpc"};
-
 	sp_grpc_frame_end(out, false);
-	if (!out->failed && sp_http_stream_send(stream, &head, (sp_bytes){out->data, out->size}))
+	if (!out->failed && sp_http_stream_send(stream, (sp_bytes){out->data, out->size}))
 		return true;
 	end(stream, SP_GRPC_RESOURCE_EXHAUSTED, "the client does not take the answers");
 	return false;
 }
 
 /* Tells the state of the watched service, if it has changed. */
-static void tell(call *c, sp_http_stream *stream)
+static bool tell(call *c, sp_http_stream *stream)
 {
 	sp_grpc_health health = sp_grpc__health(c->serving,
 						(sp_bytes){c->service, c->service_size});
 	sp_buffer out;
+	bool goes_on;
 
 	if (health == c->told)
-		return;
+		return true;
 	c->told = health;
 	sp_buffer_init(&out, MAX_ANSWER);
 	sp_grpc_frame_begin(&out);
 	sp_grpc__health_response(&out, health);
-	(void)send(stream, &out);
+	goes_on = send(stream, &out);
 	sp_buffer_fini(&out);
+	return goes_on;
 }
-
-/* --------------------------------------------------------------- one message */
 
 static sp_status watch(call *c, sp_bytes message, sp_error *err)
 {
@@ -78,29 +96,25 @@ static sp_status watch(call *c, sp_bytes message, sp_error *err)
 }
 
 /* False: the stream has ended. */
-static bool take_message(call *c, sp_http_stream *stream, sp_bytes message)
+static bool answer(call *c, sp_http_stream *stream, sp_bytes message)
 {
 	sp_status status;
 	sp_buffer out;
 	sp_error err;
-	bool goes_on = true;
+	bool goes_on = false;
 
 	sp_buffer_init(&out, MAX_ANSWER);
 	sp_grpc_frame_begin(&out);
-	status = c->watch ? watch(c, message, &err) : sp_grpc_reflect(&out, message, &err);
-	if (status != SP_OK) {
+	status = c->kind == WATCH ? watch(c, message, &err) : sp_grpc_reflect(&out, message, &err);
+	if (status != SP_OK)
 		end(stream, sp_grpc_code_of(status), err.text);
-		goes_on = false;
-	} else if (c->watch) {
-		tell(c, stream);
-	} else {
-		goes_on = send(stream, &out);
-	}
+	else
+		goes_on = c->kind == WATCH ? tell(c, stream) : send(stream, &out);
 	sp_buffer_fini(&out);
 	return goes_on;
 }
 
-static bool take_compressed(call *c, sp_http_stream *stream, sp_bytes message)
+static bool answer_compressed(call *c, sp_http_stream *stream, sp_bytes message)
 {
 	sp_arena *arena = sp_arena_create(MAX_MESSAGE);
 	sp_grpc_code code = SP_GRPC_RESOURCE_EXHAUSTED;
@@ -113,63 +127,111 @@ static bool take_compressed(call *c, sp_http_stream *stream, sp_bytes message)
 	}
 	if (sp_grpc__decompress(&message, sp_bytes_of(c->encoding), MAX_MESSAGE, arena, &code,
 				&err) == SP_OK)
-		goes_on = take_message(c, stream, message);
+		goes_on = answer(c, stream, message);
 	else
 		end(stream, code != SP_GRPC_OK ? code : sp_grpc_code_of(err.status), err.text);
 	sp_arena_destroy(arena);
 	return goes_on;
 }
 
-/* ------------------------------------------------------------------ the stream */
+/* --------------------------------------------------------------- one message */
 
-static void data(void *state, sp_http_stream *stream, sp_bytes bytes)
+/* Makes a request of it, which is known by the message's id. */
+static bool ask(call *c, sp_http_stream *stream, const sp_grpc_frame *frame)
+{
+	sp_bytes id = frame->compressed ? (sp_bytes){"", 0} : sp_infer_message_id(frame->message);
+
+	if (sp_http_stream_ask(stream, id, &c->in))
+		return true;
+	end(stream, SP_GRPC_RESOURCE_EXHAUSTED, "no memory for the message");
+	return false;
+}
+
+static bool take_message(call *c, sp_http_stream *stream, const sp_grpc_frame *frame)
+{
+	bool goes_on;
+
+	if (c->kind == INFER)
+		return ask(c, stream, frame);
+	goes_on = frame->compressed ? answer_compressed(c, stream, frame->message)
+				    : answer(c, stream, frame->message);
+	sp_buffer_clear(&c->in);
+	return goes_on;
+}
+
+/* Appends bytes up to the end of the message that has begun; returns how many. */
+static size_t append(call *c, sp_bytes bytes)
 {
 	sp_grpc_frame frame;
+	size_t wanted;
+
+	if (c->in.size == 0)
+		c->began_ns = sp_clock_now_ns();
+	(void)!sp_grpc_frame_read(&frame, (sp_bytes){c->in.data, c->in.size});
+	wanted = frame.size - c->in.size;
+	if (wanted > bytes.size)
+		wanted = bytes.size;
+	sp_buffer_append(&c->in, bytes.data, wanted);
+	return wanted;
+}
+
+/* Takes the message if it is complete.  False: the stream has ended. */
+static bool check_message(call *c, sp_http_stream *stream)
+{
+	size_t most = c->kind == INFER ? (size_t)c->serving->flags->max_body_bytes : MAX_MESSAGE;
+	sp_grpc_frame frame;
+	sp_grpc_read result = sp_grpc_frame_read(&frame, (sp_bytes){c->in.data, c->in.size});
+
+	if (result == SP_GRPC_READ_BAD)
+		end(stream, SP_GRPC_INTERNAL, "the request is not a message of gRPC");
+	else if (frame.size > most)
+		end(stream, SP_GRPC_RESOURCE_EXHAUSTED, "the message is too large");
+	else if (c->in.failed)
+		end(stream, SP_GRPC_RESOURCE_EXHAUSTED, "no memory for the message");
+	else
+		return result == SP_GRPC_READ_MORE || take_message(c, stream, &frame);
+	return false;
+}
+
+/* ------------------------------------------------------------------ the stream */
+
+static size_t data(void *state, sp_http_stream *stream, sp_bytes bytes)
+{
 	size_t taken = 0;
 	call *c = state;
 
-	sp_buffer_append(&c->in, bytes.data, bytes.size);
-	for (;;) {
-		sp_bytes rest = {c->in.data + taken, c->in.size - taken};
-		sp_grpc_read result = sp_grpc_frame_read(&frame, rest);
-		bool too_large = c->in.failed ||
-				 (result == SP_GRPC_READ_MORE && frame.size > MAX_MESSAGE);
-
-		if (too_large || result == SP_GRPC_READ_BAD) {
-			end(stream, too_large ? SP_GRPC_RESOURCE_EXHAUSTED : SP_GRPC_INTERNAL,
-			    too_large ? "the message is too large"
-				      : "the request is not a message of gRPC");
-			return;
-		}
-		if (result == SP_GRPC_READ_MORE)
+	begin(c, stream);
+	while (taken < bytes.size && sp_http_stream_has_room(stream)) {
+		taken += append(c, (sp_bytes){bytes.data + taken, bytes.size - taken});
+		if (!check_message(c, stream))
 			break;
-		taken += frame.size;
-		if (!(frame.compressed ? take_compressed(c, stream, frame.message)
-				       : take_message(c, stream, frame.message)))
-			return;
 	}
-	if (taken != 0) {
-		memmove(c->in.data, c->in.data + taken, c->in.size - taken);
-		c->in.size -= taken;
-	}
+	return taken;
 }
 
 static void end_of_data(void *state, sp_http_stream *stream)
 {
 	call *c = state;
 
-	if (c->in.size != 0 || (c->watch && !c->asked))
+	if (c->in.size != 0 || (c->kind == WATCH && !c->asked))
 		end(stream, SP_GRPC_INTERNAL, "the request ends within a message");
-	else if (!c->watch)
+	else if (c->kind != WATCH)
 		end(stream, SP_GRPC_OK, "");
 }
 
+/* A client that is held back need not send the rest of its message. */
 static void tick(void *state, sp_http_stream *stream)
 {
 	call *c = state;
+	int64_t now = sp_clock_now_ns();
 
-	if (c->asked)
-		tell(c, stream);
+	if (!sp_http_stream_has_room(stream))
+		c->began_ns = now;
+	if (c->in.size != 0 &&
+	    (now - c->began_ns) / 1000000 > c->serving->flags->rest_api_timeout_in_ms)
+		end(stream, SP_GRPC_DEADLINE_EXCEEDED, "the message did not arrive in time");
+	else if (c->asked)
+		(void)tell(c, stream);
 }
 
 static void closed(void *state)
@@ -182,14 +244,24 @@ static void closed(void *state)
 
 static const sp_http_stream_handler handler = {data, end_of_data, tick, closed};
 
-static bool has_streams(sp_bytes path, bool *watch)
+static bool has_streams(sp_bytes path, stream_kind *kind)
 {
-	*watch = sp_bytes_equal_text(path, "/grpc.health.v1.Health/Watch");
-	return *watch ||
-	       sp_bytes_equal_text(path,
-				   "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo") ||
-	       sp_bytes_equal_text(
-		       path, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo");
+	static const struct {
+		const char *path;
+		stream_kind kind;
+	} methods[] = {
+		{"/inference.GRPCInferenceService/ModelStreamInfer", INFER},
+		{"/grpc.health.v1.Health/Watch", WATCH},
+		{"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", REFLECT},
+		{"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", REFLECT},
+	};
+
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+		*kind = methods[i].kind;
+		if (sp_bytes_equal_text(path, methods[i].path))
+			return true;
+	}
+	return false;
 }
 
 static void note_encoding(call *c, sp_bytes name)
@@ -204,21 +276,22 @@ const sp_http_stream_handler *sp_grpc_open_stream(sp_serving *serving, sp_http_s
 						  const sp_http_head *head, void **state)
 {
 	sp_bytes timeout = sp_http_head_get(head, "grpc-timeout");
-	bool is_watch;
+	stream_kind kind;
 	int64_t ns;
 	call *c;
 
-	if (!has_streams(head->path, &is_watch) || head->method != SP_HTTP_POST ||
+	if (!has_streams(head->path, &kind) || head->method != SP_HTTP_POST ||
 	    !sp_grpc_is_content_type(sp_http_head_get(head, "content-type")))
 		return NULL;
 	c = sp_alloc_zero(1, sizeof(*c));
 	if (c == NULL)
 		return NULL;
 	c->serving = serving;
-	c->watch = is_watch;
+	c->kind = kind;
+	c->answers = kind == INFER ? sp_grpc__answer_coding(serving, head) : SP_CODING_IDENTITY;
 	note_encoding(c, sp_http_head_get(head, "grpc-encoding"));
-	/* What one call of data() brings, and the start of a message from before. */
-	sp_buffer_init(&c->in, 2 * SP_HTTP_STREAM_BYTES);
+	sp_buffer_init(&c->in, SIZE_MAX / 2);
+	sp_buffer_set_budget(&c->in, &serving->memory);
 	if (timeout.size != 0 && sp_grpc_timeout(timeout, &ns))
 		sp_http_stream_set_deadline(stream, sp_clock_now_ns() + ns);
 	*state = c;

@@ -571,10 +571,10 @@ static void read_some(sp_http_connection *c)
 static void answer_late(session *s)
 {
 	/* Copied before: an orphan may be freed at any time. */
-	sp_http_request *late = sp_http__request_copy(s->request);
+	sp_http_request *late = sp_http__request_copy(s->c->loop, s->request);
 
 	if (!sp_http__request_orphan(s->request)) {
-		sp_http__request_destroy(late);
+		sp_http__request_put(s->c->loop, late);
 		return; /* a thread works on it and will answer */
 	}
 	s->request = late;

@@ -103,7 +103,10 @@ struct sp_http_request {
 	int socket;
 	int tag;                      /* for the observer */
 	char peer[SP_HTTP_PEER_SIZE]; /* "" unless noted */
-	int64_t handed_ns;            /* when it was complete; 0: not yet */
+	bool is_part;                 /* of the body of a stream, with `label` */
+	char label[SP_HTTP_LABEL_SIZE];
+	size_t label_size;
+	int64_t handed_ns; /* when it was complete; 0: not yet */
 	int64_t deadline_ns;
 
 	sp_buffer head_text; /* what `head` is a view of */
@@ -126,10 +129,14 @@ sp_http_request *sp_http__request_create(const sp_http_options *options, sp_http
 void sp_http__request_destroy(sp_http_request *request);
 
 /*
- * A request with the same owner and head, through which another one is answered that no thread has
- * begun in time.  NULL when out of memory.
+ * A request with the same owner, head and label: another one is answered through it that no thread
+ * has begun in time, or it is a part of another one's body.  NULL when out of memory; head_text has
+ * failed when there was none for the head.
  */
-sp_http_request *sp_http__request_copy(const sp_http_request *old);
+sp_http_request *sp_http__request_copy(sp_http_loop *loop, const sp_http_request *old);
+
+/* Makes it a part of the body of a stream. */
+void sp_http__request_set_label(sp_http_request *request, sp_bytes label);
 
 /*
  * Takes a request back from the queue in which it waits: it becomes an orphan.  False if a thread

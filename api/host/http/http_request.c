@@ -78,6 +78,7 @@ void sp_http__request_reset(sp_http_request *request, size_t max_body_bytes)
 	request->header_count = request->trailer_count = 0;
 	request->tag = 0;
 	request->peer[0] = '\0';
+	request->is_part = false;
 	request->handed_ns = 0;
 	request->followed = false;
 	request->head.method = SP_HTTP_OTHER;
@@ -136,9 +137,9 @@ static void copy_head(sp_http_request *copy, const sp_http_request *old)
 	}
 }
 
-sp_http_request *sp_http__request_copy(const sp_http_request *old)
+sp_http_request *sp_http__request_copy(sp_http_loop *loop, const sp_http_request *old)
 {
-	sp_http_request *copy = sp_http__request_create(old->options, old->answers);
+	sp_http_request *copy = sp_http__request_take(loop);
 
 	if (copy == NULL)
 		return NULL;
@@ -147,6 +148,8 @@ sp_http_request *sp_http__request_copy(const sp_http_request *old)
 	copy->owner = old->owner;
 	copy->socket = old->socket;
 	copy->tag = old->tag;
+	if (old->is_part)
+		sp_http__request_set_label(copy, sp_http_request_label(old));
 	copy->handed_ns = old->handed_ns;
 	return copy;
 }
@@ -214,6 +217,20 @@ void sp_http_request_note_peer(sp_http_request *request)
 const char *sp_http_request_peer(const sp_http_request *request)
 {
 	return request->peer;
+}
+
+void sp_http__request_set_label(sp_http_request *request, sp_bytes label)
+{
+	request->is_part = true;
+	request->label_size = label.size <= sizeof(request->label) ? label.size : 0;
+	if (request->label_size != 0)
+		memcpy(request->label, label.data, label.size);
+}
+
+sp_bytes sp_http_request_label(const sp_http_request *request)
+{
+	return request->is_part ? (sp_bytes){request->label, request->label_size}
+				: (sp_bytes){NULL, 0};
 }
 
 int64_t sp_http_request_deadline_ns(const sp_http_request *request)

@@ -35,6 +35,12 @@ const char *sp_http_request_peer(const sp_http_request *request);
 
 enum { SP_HTTP_PEER_SIZE = 64 };
 
+/* Longer ones are left out. */
+enum { SP_HTTP_LABEL_SIZE = 128 };
+
+/* What sp_http_stream_ask() was given; `data` is NULL if no stream has asked. */
+sp_bytes sp_http_request_label(const sp_http_request *request);
+
 /* Peer address of a socket: "127.0.0.1:40312", "[::1]:40312"; "unknown" once it is disconnected. */
 void sp_http_peer_print(char out[SP_HTTP_PEER_SIZE], int socket);
 

@@ -74,7 +74,8 @@ typedef struct sp_http_options {
 	int64_t request_timeout_ms;
 	int64_t head_timeout_ms;   /* from the first byte to the end of the headers */
 	int64_t idle_timeout_ms;   /* between two requests */
-	int64_t stream_timeout_ms; /* of an sp_http_stream; 0: an hour */
+	int64_t stream_timeout_ms; /* that an sp_http_stream may be silent; 0: an hour */
+	int64_t stream_tick_ms;    /* between two calls of its tick(); 0: a second */
 	sp_http_handler *handler;
 	sp_http_observer *observer;         /* NULL: none */
 	sp_http_stream_opener *open_stream; /* NULL: all are ordinary requests */

@@ -39,6 +39,23 @@ static sp_status read_parameter(sp_infer_head *out, sp_bytes key, sp_bytes value
 	return result == SP_WIRE_END ? SP_OK : malformed(err);
 }
 
+/* The last of the fields is the value. */
+static sp_status check_bool(sp_bytes key, sp_bytes value, sp_error *err)
+{
+	sp_wire wire = sp_wire_of(value);
+	sp_wire_result result;
+	sp_wire_field field;
+	bool is_bool = false;
+
+	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD)
+		is_bool = field.number == SP_PARAMETER_BOOL && field.type == SP_WIRE_VARINT;
+	if (result != SP_WIRE_END)
+		return malformed(err);
+	return is_bool ? SP_OK
+		       : sp_error_set(err, SP_INVALID, "parameter '%.*s' must be a bool",
+				      (int)key.size, key.data);
+}
+
 /* An entry of the map of parameters. */
 static sp_status read_entry(sp_infer_head *out, sp_bytes entry, sp_error *err)
 {
@@ -55,6 +72,8 @@ static sp_status read_entry(sp_infer_head *out, sp_bytes entry, sp_error *err)
 	}
 	if (result != SP_WIRE_END)
 		return malformed(err);
+	if (sp_bytes_equal_text(key, "triton_enable_empty_final_response"))
+		return check_bool(key, value, err);
 	if (sp_bytes_equal_text(key, "timeout") || sp_bytes_equal_text(key, "signature_name"))
 		return read_parameter(out, key, value, err);
 	return SP_OK;
@@ -80,6 +99,19 @@ sp_status sp_infer_message_head(sp_infer_head *out, sp_bytes message, sp_error *
 			SP_TRY(read_entry(out, field.bytes, err));
 	}
 	return result == SP_WIRE_END ? SP_OK : malformed(err);
+}
+
+sp_bytes sp_infer_message_id(sp_bytes message)
+{
+	sp_wire wire = sp_wire_of(message);
+	sp_bytes id = {"", 0};
+	sp_wire_field field;
+
+	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD)
+		if (field.number == SP_INFER_ID && field.type == SP_WIRE_BYTES &&
+		    field.bytes.size != 0 && sp_utf8_valid(field.bytes))
+			id = field.bytes;
+	return id;
 }
 
 /* --------------------------------------------------------------- one tensor */

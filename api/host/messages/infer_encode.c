@@ -1,8 +1,11 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "api/host/messages/infer_message.h"
 #include "api/host/messages/message_fields.h"
+#include "api/host/messages/message_writer.h"
 #include "api/host/messages/tensor_message.h"
+#include "base/utf8.h"
 #include "base/wire.h"
 
 static size_t dims_size(const serving_processor_tensor *tensor)
@@ -118,4 +121,18 @@ sp_status sp_infer_message_encode(sp_buffer *out, const serving_processor_tensor
 	for (size_t i = 0; i < count; i++)
 		at = put_raw(at, &outputs[i]);
 	return SP_OK;
+}
+
+void sp_infer_message_encode_error(sp_buffer *out, sp_bytes id, const char *text)
+{
+	char printable[SP_ERROR_TEXT_SIZE];
+	size_t response;
+
+	/* It may have been cut within a character. */
+	snprintf(printable, sizeof(printable), "%s", text);
+	sp_utf8_make_printable(printable);
+	sp_message_put_text(out, SP_STREAMED_ERROR, sp_bytes_of(printable));
+	response = sp_message_open(out, SP_STREAMED_RESPONSE);
+	sp_message_put_text(out, SP_INFER_ID, id);
+	sp_message_close(out, response);
 }

@@ -21,12 +21,18 @@ typedef struct sp_infer_head {
 	sp_bytes model_version; /* empty: any */
 	sp_bytes id;            /* for the response */
 
-	/* Parameters; all others are read over. */
+	/*
+	 * Parameters.  triton_enable_empty_final_response is checked and changes nothing, as each
+	 * request has one response; all others are read over.
+	 */
 	sp_bytes signature_name; /* empty: the default one */
 	int64_t timeout_us;      /* 0: none */
 } sp_infer_head;
 
 SP_MUST_CHECK sp_status sp_infer_message_head(sp_infer_head *out, sp_bytes message, sp_error *err);
+
+/* The id alone, also of a message with other faults; empty if there is none, never NULL. */
+sp_bytes sp_infer_message_id(sp_bytes message);
 
 /*
  * Reads inputs and requested outputs.  All inputs of the signature are given on success.
@@ -44,6 +50,12 @@ SP_MUST_CHECK sp_status sp_infer_message_encode(sp_buffer *out,
 						const serving_processor_tensor *outputs,
 						size_t count, const sp_infer_head *head,
 						sp_error *err);
+
+/*
+ * Appends the ModelStreamInferResponse to a request with that id which has failed.  Of the text,
+ * bytes of control characters and of no character become '?'.
+ */
+void sp_infer_message_encode_error(sp_buffer *out, sp_bytes id, const char *text);
 
 /*
  * Raw values, as in raw_input_contents and in the binary data of HTTP, of a tensor whose dtype,

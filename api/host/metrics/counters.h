@@ -45,7 +45,7 @@ void sp_histogram_add(sp_histogram *histogram, int64_t ns);
 typedef enum sp_request_kind {
 	SP_REQUEST_OTHER, /* unknown paths, other models, malformed requests */
 	SP_REQUEST_PREDICT,
-	SP_REQUEST_GRPC_PREDICT, /* Predict and ModelInfer */
+	SP_REQUEST_GRPC_PREDICT, /* Predict, ModelInfer, a message of ModelStreamInfer */
 	SP_REQUEST_EXAMPLES,     /* classify and regress */
 	SP_REQUEST_METADATA,
 	SP_REQUEST_STATUS,

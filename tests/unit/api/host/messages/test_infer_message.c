@@ -277,6 +277,58 @@ static void two_parameters_count(void **state)
 		SP_INVALID);
 }
 
+/* A request whose one parameter has that value. */
+static sp_status with_parameter(const char *key, uint32_t field, uint64_t value, sp_error *err)
+{
+	sp_buffer request = sp_wire_begin(), entry = sp_wire_begin(), content = sp_wire_begin();
+	sp_infer_head head;
+	sp_status status;
+
+	sp_wire_varint(&content, field, value);
+	sp_wire_text(&entry, 1, key);
+	sp_wire_message(&entry, 2, &content);
+	sp_wire_message(&request, 4, &entry);
+	status = sp_infer_message_head(&head, sp_wire_view(&request), err);
+	sp_buffer_fini(&request);
+	return status;
+}
+
+static void an_empty_final_response_is_asked_for_by_a_bool(void **state)
+{
+	static const char key[] = "triton_enable_empty_final_response";
+	sp_error err;
+
+	(void)state;
+	assert_ok(with_parameter(key, 1, 1, &err), &err);
+	assert_ok(with_parameter(key, 1, 0, &err), &err);
+	assert_ok(with_parameter("other", 2, 1, &err), &err);
+	assert_int_equal(with_parameter(key, 2, 1, &err), SP_INVALID);
+	assert_string_equal(err.text,
+			    "parameter 'triton_enable_empty_final_response' must be a bool");
+}
+
+static void the_id_is_read_from_a_message_with_faults(void **state)
+{
+	static const struct {
+		sp_bytes message;
+		const char *id;
+	} cases[] = {
+		{CONTENTS("\x1a\2id"), "id"},       {CONTENTS("\x1a\2id\xff"), "id"},
+		{CONTENTS("\x1a\2id\x1a\1x"), "x"}, {CONTENTS(""), ""},
+		{CONTENTS("\x1a\2i\xff"), ""},      {CONTENTS("\x1a\3id"), ""},
+		{CONTENTS("\x18\2"), ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		sp_bytes id = sp_infer_message_id(cases[i].message);
+
+		assert_non_null(id.data);
+		assert_true(sp_bytes_equal_text(id, cases[i].id));
+	}
+	assert_non_null(sp_infer_message_id((sp_bytes){NULL, 0}).data);
+}
+
 static void a_response_has_raw_contents(void **state)
 {
 	static const int64_t dims[] = {2};
@@ -302,6 +354,27 @@ static void a_response_has_raw_contents(void **state)
 	sp_buffer_fini(&out);
 }
 
+static void expect_error(const char *id, const char *text, sp_bytes want)
+{
+	sp_buffer out;
+
+	sp_buffer_init(&out, 1000);
+	sp_infer_message_encode_error(&out, sp_bytes_of(id), text);
+	assert_int_equal(out.size, want.size);
+	assert_memory_equal(out.data, want.data, want.size);
+	sp_buffer_fini(&out);
+}
+
+/* A text of protobuf is UTF-8: a reader would refuse the whole answer. */
+static void an_error_has_the_id_and_is_utf8(void **state)
+{
+	(void)state;
+	expect_error("id", "wrong", CONTENTS("\x0a\5wrong\x12\4\x1a\2id"));
+	expect_error("", "wrong", CONTENTS("\x0a\5wrong\x12\0"));
+	expect_error("", "a\xc3\xa4\xc3", CONTENTS("\x0a\4a\xc3\xa4?\x12\0"));
+	expect_error("", "\xff\n", CONTENTS("\x0a\2??\x12\0"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -311,7 +384,10 @@ int main(void)
 		cmocka_unit_test(wrong_requests_are_refused),
 		cmocka_unit_test(the_head_is_read),
 		cmocka_unit_test(two_parameters_count),
+		cmocka_unit_test(an_empty_final_response_is_asked_for_by_a_bool),
+		cmocka_unit_test(the_id_is_read_from_a_message_with_faults),
 		cmocka_unit_test(a_response_has_raw_contents),
+		cmocka_unit_test(an_error_has_the_id_and_is_utf8),
 	};
 
 	return cmocka_run_group_tests_name("infer_message", tests, set_up, tear_down);
