@@ -4,7 +4,8 @@
 #   sum-tests.sh BUILD     prints the failing ones' output, then "N passed, N failed"
 #
 # A program counts its own cases ("[  PASSED  ] N test(s)."); one that does not
-# is one case.  One that failed without saying how often failed once.
+# is one case.  One that failed without saying how often failed once.  What a
+# test left out ("skipped: NAME: REASON") is told as well.
 set -u
 case ${1:-} in
 -h | --help | help)
@@ -23,6 +24,7 @@ for result in $(find tests -name '*.trs' | sort); do
 	log=${result%.trs}.log
 	good=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test(s).*/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
 	bad=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test(s).*/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
+	sed -n 's/^skipped: /SKIP: /p' "$log"
 	case $(sed -n 's/^:test-result: //p' "$result") in
 	PASS*) [ "$good" -gt 0 ] || good=1 ;;
 	SKIP*) ;;

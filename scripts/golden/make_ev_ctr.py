@@ -122,6 +122,8 @@ def main():
     for name, text in (("request", wire.request_json(SAMPLE)), ("response", wire.response_json(sample_answer))):
         with open(os.path.join(case.ROOT, "examples/sample_%s.json" % name), "w") as file:
             file.write(text + "\n")
+    with open(os.path.join(case.ROOT, "examples/sample_request.pb"), "wb") as file:
+        file.write(wire.request_proto(SAMPLE))
 
     folder = case.start("ev-ctr-checkpoint")
     ev.write_saved_model(folder + "/model", graph_def, saver_def, signatures)

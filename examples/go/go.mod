@@ -1,0 +1,3 @@
+module serving_processor_host
+
+go 1.18
