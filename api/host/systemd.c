@@ -42,8 +42,8 @@ void sp_systemd_notify(const char *lines)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return;
-	(void)sendto(fd, lines, strlen(lines), MSG_NOSIGNAL | MSG_DONTWAIT,
-		     (const struct sockaddr *)&address, size);
+	(void)sendto(fd, lines, strlen(lines), MSG_NOSIGNAL, (const struct sockaddr *)&address,
+		     size);
 	close(fd);
 }
 
