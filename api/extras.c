@@ -48,6 +48,14 @@ _Static_assert(sizeof(serving_processor_signature) == sizeof(sp_public_signature
 		       SAME_MEMBER(serving_processor_signature, sp_public_signature, outputs) &&
 		       SAME_MEMBER(serving_processor_signature, sp_public_signature, output_count),
 	       "signatures are passed out unchanged");
+_Static_assert(sizeof(serving_processor_example_feature) == sizeof(sp_example_feature) &&
+		       SAME_MEMBER(serving_processor_example_feature, sp_example_feature, name) &&
+		       SAME_MEMBER(serving_processor_example_feature, sp_example_feature, dtype) &&
+		       SAME_MEMBER(serving_processor_example_feature, sp_example_feature, kind) &&
+		       (int)SERVING_PROCESSOR_DENSE == SP_FEATURE_DENSE &&
+		       (int)SERVING_PROCESSOR_SPARSE == SP_FEATURE_SPARSE &&
+		       (int)SERVING_PROCESSOR_RAGGED == SP_FEATURE_RAGGED,
+	       "features of examples are passed out unchanged");
 
 const char *serving_processor_version(void)
 {
@@ -320,4 +328,23 @@ const serving_processor_signature *serving_processor_handle_signature(
 	return endpoint != NULL ? (const serving_processor_signature *)&version->runtime
 					  ->public_signatures[endpoint->entry]
 				: NULL;
+}
+
+const serving_processor_example_feature *serving_processor_handle_example_features(
+	const serving_processor_handle *handle, const char *signature, const char *input,
+	size_t *count)
+{
+	const sp_version *version = sp_api__version_of(handle);
+	const sp_endpoint *endpoint = version != NULL
+					      ? sp_runtime_endpoint(version->runtime, signature)
+					      : NULL;
+	const sp_example_features *features = NULL;
+
+	for (size_t i = 0; endpoint != NULL && i < endpoint->signature.input_count; i++)
+		if (strcmp(endpoint->signature.inputs[i].alias, input != NULL ? input : "") == 0)
+			features = sp_model_example_features(version->runtime->model,
+							     endpoint->entry, i);
+	if (count != NULL)
+		*count = features != NULL ? features->count : 0;
+	return features != NULL ? (const serving_processor_example_feature *)features->items : NULL;
 }

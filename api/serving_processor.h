@@ -299,6 +299,34 @@ SERVING_PROCESSOR_API const serving_processor_signature *serving_processor_handl
 SERVING_PROCESSOR_API const serving_processor_signature *serving_processor_handle_signature(
 	const serving_processor_handle *handle, const char *name);
 
+/* How a feature of a tf.Example is parsed. */
+enum {
+	SERVING_PROCESSOR_DENSE = 0,
+	SERVING_PROCESSOR_SPARSE = 1,
+	SERVING_PROCESSOR_RAGGED = 2,
+};
+
+/* A feature that a model takes from serialized tf.Example records. */
+typedef struct serving_processor_example_feature {
+	serving_processor_bytes name;
+	int dtype; /* SERVING_PROCESSOR_FLOAT, _INT64 or _STRING: which list the feature must have
+		    */
+	int kind;  /* SERVING_PROCESSOR_DENSE ... */
+} serving_processor_example_feature;
+
+/*
+ * The features that the graph takes from the records of an input, [*count] sorted by name as bytes;
+ * valid until the handle is released.  NULL and 0 if there are none: the input is not one of
+ * serialized tf.Examples, or something else in the graph reads it as well.  A name that is read by
+ * different types is left out.
+ *
+ * signature  NULL is the configured one
+ * input      an alias of the signature
+ */
+SERVING_PROCESSOR_API const serving_processor_example_feature *
+serving_processor_handle_example_features(const serving_processor_handle *handle,
+					  const char *signature, const char *input, size_t *count);
+
 /* As serving_processor_run(), by the held version. */
 SERVING_PROCESSOR_API serving_processor_code serving_processor_handle_run(
 	const serving_processor_handle *handle, const char *signature,

@@ -13,10 +13,14 @@ static size_t cost(size_t size)
 	return size <= SP_BUDGET_TINY ? 0 : size;
 }
 
-/* Large blocks must leave an eighth free. */
+/* What is reserved for smaller blocks must stay free. */
 static size_t limit_for(const sp_budget *budget, size_t size)
 {
-	return size <= SP_BUDGET_SMALL ? budget->limit : budget->limit - budget->limit / 8;
+	size_t reserved = size <= SP_BUDGET_SMALL   ? 0
+			  : size <= SP_BUDGET_LARGE ? budget->limit / 8
+						    : budget->limit / 2;
+
+	return budget->limit - reserved;
 }
 
 /* Whether a block may grow from one size to another while `used` bytes are in use. */

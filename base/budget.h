@@ -10,15 +10,15 @@
  * A bound on the total memory of many blocks.  The owner of a block calls sp_budget_grow() before
  * it enlarges the block, and sp_budget_shrink() after the block has shrunk or been freed.
  *
- * Blocks of up to SP_BUDGET_TINY bytes are not counted: something else must bound their number.  An
- * eighth of the budget is reserved for blocks of up to SP_BUDGET_SMALL bytes, so that large ones
- * cannot take all of it.
+ * Blocks of up to SP_BUDGET_TINY bytes are not counted: something else must bound their number.  So
+ * that large blocks cannot take all of it, an eighth of the budget is reserved for blocks of up to
+ * SP_BUDGET_SMALL bytes, and half of it for those of up to SP_BUDGET_LARGE.
  *
  * NULL is a budget without a bound.
  *
  * Threads: thread-safe, without locks.
  */
-enum { SP_BUDGET_TINY = 4 << 10, SP_BUDGET_SMALL = 64 << 10 };
+enum { SP_BUDGET_TINY = 4 << 10, SP_BUDGET_SMALL = 64 << 10, SP_BUDGET_LARGE = 16 << 20 };
 
 typedef struct sp_budget {
 	size_t limit;

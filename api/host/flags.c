@@ -24,8 +24,10 @@ typedef struct flag {
 static const struct {
 	const char *name, *initial;
 } tfs_defaults[] = {
-	{"rest_api_host", "0.0.0.0"}, {"rest_api_port", "0"},           {"port", "8500"},
-	{"wait_for_models", "true"},  {"max_body_bytes", "2147483647"},
+	{"rest_api_host", "0.0.0.0"},
+	{"rest_api_port", "0"},
+	{"port", "8500"},
+	{"wait_for_models", "true"},
 };
 
 /*
@@ -92,6 +94,8 @@ static const flag flags[] = {
 	 "new labels may be given to versions that are not available"},
 	{"traffic_split", TEXT, AT(traffic_split), NULL, 0, 0, "LIST",
 	 "LABEL=PERCENT,...: so many of the requests that name no version go to that one"},
+	{"traffic_sticky_field", TEXT, AT(traffic_sticky_field), NULL, 0, 0, "NAME",
+	 "requests with equal first values of this input go to the same version"},
 	{"traffic_sticky_header", TEXT, AT(traffic_sticky_header), NULL, 0, 0, "NAME",
 	 "requests with equal values of this header go to the same version"},
 	{"traffic_shadow", TEXT, AT(traffic_shadow), NULL, 0, 0, "LIST",
@@ -158,8 +162,8 @@ static const flag flags[] = {
 	 "gRPC: compress answers for clients that accept it"},
 	{"idle_timeout_in_ms", NUMBER, AT(idle_timeout_in_ms), "60000", 1, DAY_MS, "MS",
 	 "how long a connection may be silent"},
-	{"max_body_bytes", NUMBER, AT(max_body_bytes), "16777216", 1, INT64_C(2147483647), "BYTES",
-	 "larger requests are refused"},
+	{"max_body_bytes", NUMBER, AT(max_body_bytes), "2147483647", 1, INT64_C(2147483647),
+	 "BYTES", "larger requests are refused"},
 	{"max_connections", NUMBER, AT(max_connections), "10000", 1, 1000000, "N",
 	 "connections open at a time"},
 	{"max_queue", NUMBER, AT(max_queue), "1024", 1, 1000000, "N",

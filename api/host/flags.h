@@ -56,6 +56,7 @@ typedef struct sp_flags {
 	int64_t load_retry_interval_micros;
 	bool allow_version_labels_for_unavailable_models;
 	const char *traffic_split;         /* "canary=5" */
+	const char *traffic_sticky_field;  /* NULL: none */
 	const char *traffic_sticky_header; /* NULL: none */
 	const char *traffic_shadow;        /* "candidate=10" */
 	bool wait_for_models; /* a model that is not there, or fails, does not end the process */

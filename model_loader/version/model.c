@@ -306,6 +306,30 @@ static sp_status make_entries(sp_model *model, sp_error *err)
 	return SP_OK;
 }
 
+/* Finds the features of serialized examples, by the graph as it is before passes change it. */
+static sp_status find_examples(sp_model *model, sp_error *err)
+{
+	const sp_saved_model *saved = &model->saved;
+
+	model->examples = sp_arena_zeros(model->arena, saved->signature_count,
+					 sizeof(*model->examples));
+	SP_NEED_MEMORY(model->examples, err, "the model");
+	for (size_t i = 0; i < saved->signature_count; i++) {
+		const sp_signature *signature = &saved->signatures[i];
+		sp_example_features *found = sp_arena_zeros(model->arena, signature->input_count,
+							    sizeof(*found));
+
+		SP_NEED_MEMORY(found, err, "the model");
+		model->examples[i] = found;
+		for (size_t k = 0; k < model->entries[i].feed_count; k++)
+			if (signature->inputs[k].dtype == SP_STRING)
+				SP_TRY(sp_example_features_find(&found[k], &model->graph,
+								model->entries[i].feeds[k],
+								model->arena, err));
+	}
+	return SP_OK;
+}
+
 sp_status sp_model__refuse(sp_model *model, size_t i, const sp_error *why, sp_error *err)
 {
 	sp_error *kept = sp_arena_alloc(model->arena, sizeof(*kept));
@@ -391,6 +415,7 @@ static sp_status make_program(sp_model *model, const sp_model_options *options, 
 	SP_NEED_MEMORY(model->entries != NULL && model->refused != NULL, err, "the model");
 	SP_TRY(import_graph(model, err));
 	SP_TRY(make_entries(model, err));
+	SP_TRY(find_examples(model, err));
 	if (!options->reference)
 		SP_TRY(sp_graph_optimize(&model->graph, model->entries, count, err));
 	SP_TRY(make_entries(model, err)); /* the nodes have moved */
@@ -485,6 +510,12 @@ const sp_signature *sp_model_signature(const sp_model *model, size_t i)
 const sp_error *sp_model_signature_error(const sp_model *model, size_t i)
 {
 	return model->refused[i];
+}
+
+const sp_example_features *sp_model_example_features(const sp_model *model, size_t signature,
+						     size_t input)
+{
+	return &model->examples[signature][input];
 }
 
 size_t sp_model_default_signature(const sp_model *model)

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "engine/runtime/program.h"
 #include "model_loader/saved_model/saved_model.h"
+#include "model_loader/version/example_features.h"
 
 /*
  * The part of a model that all versions of its weights share: the graph, compiled to one program
@@ -65,6 +66,10 @@ const sp_signature *sp_model_signature(const sp_model *model, size_t i);
 
 /* Why the i-th signature cannot be served; NULL: it can. */
 const sp_error *sp_model_signature_error(const sp_model *model, size_t i);
+
+/* What the model takes from the records of an input, if these are serialized tf.Examples. */
+const sp_example_features *sp_model_example_features(const sp_model *model, size_t signature,
+						     size_t input);
 
 /* The signature that had to be servable. */
 size_t sp_model_default_signature(const sp_model *model);

@@ -30,8 +30,9 @@ struct sp_model {
 
 	sp_graph graph;
 	sp_program *program;
-	sp_entry_spec *entries;   /* one per signature */
-	const sp_error **refused; /* [signatures] not servable though the program could */
+	sp_entry_spec *entries;         /* one per signature */
+	sp_example_features **examples; /* [signatures][inputs] */
+	const sp_error **refused;       /* [signatures] not servable though the program could */
 	size_t default_signature;
 	bool settled; /* the first weights have been loaded */
 };

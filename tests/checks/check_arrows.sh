@@ -68,12 +68,13 @@ api/host/json: base api/host/json
 api/host/eas: base api/host/eas
 api/host/infer: base api/serving_processor.h api/host/flags.h api/host/metrics api/host/model api/host/infer
 api/host/messages: base api/serving_processor.h api/host/infer api/host/model/model_config.h api/host/messages
-api/host/grpc: base api/serving_processor.h api/host/flags.h api/host/http api/host/infer api/host/messages api/host/metrics api/host/model api/host/routes api/host/grpc
+api/host/grpc: base api/serving_processor.h api/host/flags.h api/host/http api/host/infer api/host/messages api/host/metrics api/host/model api/host/routes api/host/sticky api/host/grpc
 api/host/predict: base api/serving_processor.h api/host/json api/host/predict
 api/host/model: base api/serving_processor.h api/host/flags.h api/host/json api/host/metrics/counters.h api/host/model
 api/host/metrics: base api/serving_processor.h api/host/model/versions_report.h api/host/model/version_status.h api/host/metrics
+api/host/sticky: base api/serving_processor.h api/host/json api/host/messages api/host/predict api/host/sticky
 api/host/v2: base api/serving_processor.h api/host/json api/host/messages api/host/predict api/host/v2
-api/host/routes: base api/serving_processor.h api/host/eas api/host/flags.h api/host/worker.h api/host/http api/host/infer api/host/json api/host/messages api/host/metrics api/host/model api/host/predict api/host/routes api/host/v2
+api/host/routes: base api/serving_processor.h api/host/eas api/host/flags.h api/host/worker.h api/host/http api/host/infer api/host/json api/host/messages api/host/metrics api/host/model api/host/predict api/host/routes api/host/sticky api/host/v2
 tools: base storage engine model_loader incremental processor tools
 '
 

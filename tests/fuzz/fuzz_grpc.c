@@ -9,6 +9,7 @@
 #include "api/host/messages/infer_message.h"
 #include "api/host/messages/predict_message.h"
 #include "api/host/messages/tensor_message.h"
+#include "api/host/sticky/sticky.h"
 #include "tests/support/fake_run.h"
 #include "tests/support/fuzz.h"
 
@@ -63,6 +64,17 @@ static void write_back(const sp_message_inputs *inputs)
 	sp_buffer_fini(&out);
 }
 
+static void find_key(sp_sticky_form form, sp_bytes message, sp_arena *arena)
+{
+	sp_sticky_body body = {.form = form, .bytes = message, .arena = arena};
+	sp_bytes key = sp_sticky_find(&body, "a");
+	serving_processor_bytes text = {key.data, key.size};
+	serving_processor_tensor tensor = {
+		.dtype = SERVING_PROCESSOR_STRING, .count = 1, .data = &text};
+
+	(void)sum(&tensor);
+}
+
 static void write_error(sp_bytes id, const char *text)
 {
 	sp_buffer out;
@@ -100,6 +112,10 @@ static void decode(sp_bytes message, sp_message_memory *memory)
 	(void)!sp_examples_message_decode(&examples, &count, message, memory->arena, &err);
 	(void)!sp_examples_message_tasks(&tasks, &count, message, memory->arena, &err);
 	(void)sp_examples_message_model(message);
+	find_key(SP_STICKY_PREDICT, message, memory->arena);
+	find_key(SP_STICKY_EXAMPLES, message, memory->arena);
+	find_key(SP_STICKY_V2, message, memory->arena);
+	find_key(SP_STICKY_EAS, message, memory->arena);
 	if (sp_config_message_decode(&configs, message, &err) == SP_OK)
 		sp_model_configs_destroy(configs);
 	sp_buffer_init(&out, MAX_BYTES);

@@ -3,6 +3,7 @@
 
 #include "api/host/http/content_coding.h"
 #include "api/host/predict/json_examples.h"
+#include "api/host/sticky/sticky.h"
 #include "api/host/v2/v2_request.h"
 #include "tests/support/fuzz.h"
 
@@ -49,6 +50,16 @@ static void look_at(const sp_message_inputs *read)
 	}
 }
 
+/* Reads every byte of the key. */
+static void find_key(sp_sticky_body *body)
+{
+	static volatile char sum;
+	sp_bytes key = sp_sticky_find(body, "a");
+
+	for (size_t i = 0; i < key.size; i++)
+		sum += key.data[i];
+}
+
 static void infer(sp_bytes body, unsigned way, int64_t json_size)
 {
 	static uint16_t order[SP_MESSAGE_ORDER];
@@ -62,6 +73,10 @@ static void infer(sp_bytes body, unsigned way, int64_t json_size)
 		abort();
 	if (sp_v2_request_parse(&parsed, request, &set, body, json_size, &memory, &err) == SP_OK)
 		look_at(&parsed.inputs);
+	find_key(&(sp_sticky_body){.form = SP_STICKY_V2_JSON,
+				   .bytes = body,
+				   .json_size = json_size,
+				   .arena = memory.arena});
 	sp_v2_request_destroy(request);
 	sp_arena_destroy(memory.arena);
 }
@@ -69,14 +84,25 @@ static void infer(sp_bytes body, unsigned way, int64_t json_size)
 static void classify(sp_bytes body)
 {
 	sp_json_examples *examples = sp_json_examples_create(NULL);
+	sp_arena *arena = sp_arena_create(4096);
+	static const serving_processor_example_feature features[] = {
+		{{"a", 1}, SERVING_PROCESSOR_FLOAT, SERVING_PROCESSOR_DENSE},
+		{{"b", 1}, SERVING_PROCESSOR_INT64, SERVING_PROCESSOR_SPARSE},
+		{{"c", 1}, SERVING_PROCESSOR_STRING, SERVING_PROCESSOR_RAGGED}};
+	static const sp_known_features known = {features, 3};
 	sp_examples out;
+	sp_bytes name;
 	sp_error err;
 
-	if (examples == NULL)
+	if (examples == NULL || arena == NULL)
 		abort();
-	if (sp_json_examples_parse(&out, examples, body, &err) == SP_OK && out.count == 0)
+	if (sp_json_examples_begin(&name, examples, body, &err) == SP_OK &&
+	    sp_json_examples_read(&out, examples, &known, &err) == SP_OK && out.count == 0)
 		abort();
+	find_key(&(sp_sticky_body){.form = SP_STICKY_EXAMPLES_JSON, .bytes = body, .arena = arena});
+	find_key(&(sp_sticky_body){.form = SP_STICKY_PREDICT_JSON, .bytes = body, .arena = arena});
 	sp_json_examples_destroy(examples);
+	sp_arena_destroy(arena);
 }
 
 /* What is decoded must be the same after encoding and decoding. */

@@ -89,6 +89,19 @@ const sp_signature *sp_model_signature(const sp_model *model, size_t i)
 	return &model->small.endpoints[i].signature;
 }
 
+/* As if each input took one feature from records. */
+const sp_example_features *sp_model_example_features(const sp_model *model, size_t signature,
+						     size_t input)
+{
+	static const sp_example_feature feature = {{"f", 1}, SP_INT64, SP_FEATURE_RAGGED};
+	static const sp_example_features features = {&feature, 1};
+
+	(void)model;
+	(void)signature;
+	(void)input;
+	return &features;
+}
+
 /* ----------------------------------------------------------------- weights */
 
 static sp_status make(sp_weights **out, sp_model *model, sp_weights *base, sp_error *err)

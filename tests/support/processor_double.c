@@ -254,6 +254,17 @@ const serving_processor_signature *serving_processor_handle_signature(
 	return name == NULL ? &signatures[1] : NULL;
 }
 
+const serving_processor_example_feature *serving_processor_handle_example_features(
+	const serving_processor_handle *handle, const char *signature, const char *input,
+	size_t *count)
+{
+	(void)handle;
+	(void)signature;
+	(void)input;
+	*count = 0;
+	return NULL;
+}
+
 /* ---------------------------------------------------------------------- run */
 
 static void *copy_data(const serving_processor_tensor *tensor)

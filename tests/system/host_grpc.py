@@ -1,10 +1,11 @@
 """Calls serving_host by gRPC, with Debian's grpcio and messages from the host's own .proto files.
 
-    host_grpc.py DESCRIPTORS GOLDEN PORT SLOW_PORT SLOW_HOST
+    host_grpc.py DESCRIPTORS GOLDEN PORT SLOW_PORT SLOW_HOST SPLIT_PORT
 
 DESCRIPTORS is a FileDescriptorSet of api/host/proto and api/predict.proto, GOLDEN the folder of golden models.  PORT serves the
 models "examples" and, under the names of their cases, others; SLOW_PORT is a double of the processor that takes half a second per
-run, with one worker and a queue of two; SLOW_HOST is its process, which is ended.
+run, with one worker and a queue of two; SLOW_HOST is its process, which is ended.  SPLIT_PORT serves two versions of "ctr"
+and of "examples" and splits requests between them by user_id and city.
 """
 import glob
 import json
@@ -16,11 +17,13 @@ import struct
 import sys
 import threading
 import time
+import urllib.error
+import urllib.request
 
 import grpc
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-descriptors, golden, port, slow_port, slow_host = sys.argv[1:]
+descriptors, golden, port, slow_port, slow_host, split_port = sys.argv[1:]
 with open(descriptors, "rb") as file:
     files = descriptor_pb2.FileDescriptorSet.FromString(file.read())
 pool = descriptor_pool.DescriptorPool()
@@ -483,6 +486,153 @@ def streams_end_by_deadline_and_cancellation():
     too_large.to_send.put(None)
 
 
+# ------------------------------------------------------------ splits of traffic
+
+def post(path, body, to=None, **headers):
+    request = urllib.request.Request("http://127.0.0.1:%s%s" % (to or split_port, path), body,
+                                     {name.replace("_", "-"): value for name, value in headers.items()})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return answer.read()
+
+
+def counted(model):
+    """How many requests each version of a model has computed."""
+    with urllib.request.urlopen("http://127.0.0.1:%s/monitoring/prometheus/metrics" % split_port, timeout=10) as page:
+        lines = page.read().decode().splitlines()
+    start = 'serving_processor_requests_by_version_total{model_name="%s",version="' % model
+    return {int(line[len(start):].split('"')[0]): int(line.split()[-1]) for line in lines if line.startswith(start)}
+
+
+def where(model, ask, key):
+    """The version whose count goes up with a request."""
+    before = counted(model)
+    ask(key)
+    return next(v for v, count in counted(model).items() if count != before.get(v, 0))
+
+
+def a_split_follows_an_input():
+    split = grpc.insecure_channel("127.0.0.1:" + split_port)
+    call, infer = methods(split, SERVING + "PredictionService")["Predict"], methods(split, V2 + "GRPCInferenceService")["ModelInfer"]
+    items, protobuf = [b"item_1"], {"Content_Type": "application/x-protobuf"}
+
+    def predict(user, **version):
+        request = predict_request("ctr", user_id=tensor(9, [1], int64_val=[user]), price=tensor(1, [1], float_val=[1]),
+                                  items=tensor(7, [1, 1], string_val=items))
+        if version:
+            request.model_spec.version.value = version["version"]
+        return request
+
+    def infer_raw(user, raw=True):
+        request = message(V2 + "ModelInferRequest", model_name="ctr")
+        for name, datatype, shape, field, value in (("price", "FP32", [1], "fp32_contents", 1.0), ("items", "BYTES", [1, 1], "bytes_contents", items[0]),
+                                                    ("user_id", "INT64", [1], "int64_contents", user)):
+            given = request.inputs.add(name=name, datatype=datatype, shape=shape)
+            if not raw:
+                getattr(given.contents, field).append(value)
+        if raw:
+            request.raw_input_contents.extend([struct.pack("<f", 1), struct.pack("<I", 6) + items[0], struct.pack("<q", user)])
+        return request
+
+    def v2_json(user):
+        given = [{"name": "user_id", "datatype": "INT64", "shape": [1], "data": [user]},
+                 {"name": "items", "datatype": "BYTES", "shape": [1, 1], "data": ["item_1"]},
+                 {"name": "price", "datatype": "FP32", "shape": [1], "data": [1]}]
+        return int(json.loads(post("/v2/models/ctr/infer", json.dumps({"inputs": given}).encode()))["model_version"])
+
+    def v2_binary(user):
+        given = [{"name": name, "datatype": datatype, "shape": shape, "parameters": {"binary_data_size": size}} for name, datatype, shape, size in
+                 (("price", "FP32", [1], 4), ("user_id", "INT64", [1], 8), ("items", "BYTES", [1, 1], 10))]
+        head = json.dumps({"inputs": given}).encode()
+        body = head + struct.pack("<fqI", 1, user, 6) + items[0]
+        return int(json.loads(post("/v2/models/ctr/infer", body, Inference_Header_Content_Length=str(len(head))))["model_version"])
+
+    def by_message(user):
+        answer = message(SERVING + "PredictResponse")
+        answer.ParseFromString(post("/v1/models/ctr:predict", predict(user).SerializeToString(), **protobuf))
+        return answer.model_spec.version.value
+
+    def deeprec(user):
+        request = message("tensorflow.eas.PredictRequest")
+        for name, dtype, shape, values in (("user_id", 9, [1], {"int64_val": [user]}), ("price", 1, [1], {"float_val": [1]}),
+                                           ("items", 7, [1, 1], {"string_val": items})):
+            request.inputs[name].dtype = dtype
+            request.inputs[name].array_shape.dim.extend(shape)
+            for field, value in values.items():
+                getattr(request.inputs[name], field).extend(value)
+        post("/api/predict/ctr", request.SerializeToString())
+
+    def rows(user):
+        post("/v1/models/ctr:predict", json.dumps({"instances": [{"items": ["item_1"], "user_id": user, "price": 1}] * 2}).encode())
+
+    def columns(user):
+        post("/v1/models/ctr:predict", json.dumps({"inputs": {"items": [["item_1"]], "price": [1], "user_id": [user]}}).encode())
+
+    by_user = {user: call(predict(user), timeout=10).model_spec.version.value for user in range(-100, 300)}
+    assert set(by_user.values()) == {1, 2}
+    assert 140 <= list(by_user.values()).count(2) <= 260  # 200, six standard deviations of ten
+    for user in (-9, 0, 1, 2, 3, 2**62 + 1):
+        version = call(predict(user), timeout=10).model_spec.version.value
+        assert version == by_user.get(user, version)
+        for turn in (lambda u: call(predict(u), timeout=10).model_spec.version.value, lambda u: int(infer(infer_raw(u), timeout=10).model_version),
+                     lambda u: int(infer(infer_raw(u, raw=False), timeout=10).model_version), v2_json, v2_binary, by_message,
+                     lambda u: where("ctr", deeprec, u), lambda u: where("ctr", rows, u), lambda u: where("ctr", columns, u)):
+            assert turn(user) == version, (user, version, turn)
+        assert call(predict(user, version=3 - version), timeout=10).model_spec.version.value == 3 - version  # asked for
+        stream = InferStream(split, timeout=10)
+        stream.send(infer_raw(user))
+        assert [int(answer.infer_response.model_version) for answer in stream.rest()] == [version]
+
+
+def a_split_follows_a_feature():
+    split = methods(grpc.insecure_channel("127.0.0.1:" + split_port), SERVING + "PredictionService")
+
+    def regress(city, context=False):
+        request = message(SERVING + "RegressionRequest")
+        request.model_spec.name, request.model_spec.signature_name = "examples", "regress"
+        if context:
+            request.input.example_list_with_context.context.CopyFrom(example({"city": city}))
+            request.input.example_list_with_context.examples.append(example({"x": [1.0, 2.0, 3.0]}))
+        else:
+            request.input.example_list.examples.append(example({"city": city, "x": [1.0, 2.0, 3.0]}))
+        return request
+
+    def by_json(city):
+        post("/v1/models/examples:regress", json.dumps({"signature_name": "regress", "examples": [{"x": [1.0, 2.0, 3.0], "city": city}]}).encode())
+
+    def by_context(city):
+        post("/v1/models/examples:regress",
+             json.dumps({"signature_name": "regress", "context": {"city": city}, "examples": [{"x": [1.0, 2.0, 3.0]}]}).encode())
+
+    found = set()
+    for city in ("paris", "rome", "oslo", "bonn", "lima", "cairo"):
+        version = split["Regress"](regress(city), timeout=10).model_spec.version.value
+        found.add(version)
+        assert split["Regress"](regress(city, context=True), timeout=10).model_spec.version.value == version
+        assert where("examples", by_json, city) == where("examples", by_context, city) == version
+    assert found == {1, 2}
+    versions = {split["Regress"](regress(""), timeout=10).model_spec.version.value for _ in range(40)}
+    assert versions == {1, 2}  # without a value, by chance
+
+
+# ------------------------------------------------------------ examples as JSON
+
+def examples_of_json_have_the_lists_that_the_graph_parses():
+    def regress(features):
+        body = {"signature_name": "regress", "examples": [features]}
+        return json.loads(post("/v1/models/examples:regress", json.dumps(body).encode(), to=port))["results"]
+    wanted = regress({"x": [1.0, 2.0, 3.0], "age": 20, "city": "paris"})
+    near(regress({"x": [1, 2.0, 3], "age": 20.0, "city": {"b64": "cGFyaXM="}}), wanted)
+    near(regress({"x": [1, 2, 3], "age": [2e1], "city": ["paris"], "unknown": [1]}), wanted)
+    for name, value, words in (("age", 20.5, "feature: age expecting type: int64"), ("x", ["1"], "feature: x expecting type: float"),
+                               ("city", 7, "feature: city expecting type: string"), ("unknown", [1, 1.5], "feature: unknown expecting type: int64")):
+        try:
+            regress({"x": [1, 2, 3], name: value})
+            raise AssertionError("not refused: " + words)
+        except urllib.error.HTTPError as error:
+            text = error.read().decode()
+            assert error.code == 400 and words in text, text
+
+
 # ------------------------------------------------------------ health, reflection
 
 def watch(service):
@@ -645,7 +795,8 @@ TESTS = [records_are_predicted_as_strings, golden_answers_are_given, examples_ar
          streams_are_answered_in_order, a_wrong_message_does_not_end_its_stream, streams_end_by_deadline_and_cancellation,
          health_is_told_and_watched, descriptors_are_reflected, unknown_methods_are_unimplemented, messages_that_are_none_are_refused,
          what_is_too_large_is_refused, compressed_and_large_messages_are_taken, deadlines_end_calls, a_full_queue_is_told_and_cancelled_calls_are_skipped,
-         channels_share_the_host, the_configuration_is_replaced, streams_end_with_their_host]
+         channels_share_the_host, a_split_follows_an_input, a_split_follows_a_feature,
+         examples_of_json_have_the_lists_that_the_graph_parses, the_configuration_is_replaced, streams_end_with_their_host]
 failed = 0
 for test in TESTS:
     print("[ RUN      ] " + test.__name__, flush=True)

@@ -55,7 +55,7 @@ fail() {
 
 start plain "$builddir/serving_host" --model_config_file="$work/models.config" --rest_api_port=0 --port=0
 start tokens "$builddir/serving_host" --model_config_file="$work/models.config" --rest_api_port=0 --port=0 \
-	--eas_token=one,two
+	--eas_token=one,two --max_body_bytes=16777216
 python3 "$srcdir/tests/system/host_clients.py" $(ports plain) $(ports tokens) || fail "host_clients.py has failed"
 
 # The command of TensorFlow Serving's container image always has a folder; here it is not there.
@@ -81,8 +81,11 @@ done
 answer 'a-b.* 1.1 200' -H 'Transfer-Encoding: chunked' -H 'Expect: 100-continue' -d "$body" "$url"
 answer 'a-b.* 2 200' --http2 -d "$body" "$url"
 head -c 17000000 /dev/zero >"$work/large"
+limited=http://127.0.0.1:$(ports tokens | cut -d' ' -f1)/v1/models/types:predict
 for option in --http1.1 --http2-prior-knowledge; do # the answer comes before the body has ended
-	answer 'Request body too large.* 413' "$option" --data-binary @"$work/large" "$url"
-	answer 'Request body too large.* 413' "$option" -X POST -T - "$url" <"$work/large"
+	answer 'Request body too large.* 413' "$option" --data-binary @"$work/large" "$limited"
+	answer 'Request body too large.* 413' "$option" -X POST -T - "$limited" <"$work/large"
+	answer 'JSON Parse error.* 400' "$option" --data-binary @"$work/large" "$url"
+	answer 'JSON Parse error.* 400' "$option" -X POST -T - "$url" <"$work/large"
 done
 echo "[  PASSED  ] curl"

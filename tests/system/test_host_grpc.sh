@@ -37,6 +37,16 @@ model() { # model NAME BASE_PATH VERSION CASE
 	echo '}'
 } >"$work/models.config"
 echo '{"run_ms":500}' >"$work/slow.json"
+split() { # split NAME CASE FIELD
+	for version in 1 2; do
+		mkdir -p "$work/split/$1" && ln -s "$golden/$2/model" "$work/split/$1/$version"
+	done
+	cat <<-END
+	{"name": "$1", "base_path": "$work/split/$1", "version_policy": "all",
+	 "split": {"shares": [{"version": 2, "percent": 50}], "sticky_field": "$3"}}
+	END
+}
+echo "{\"models\": [$(split ctr ev-ctr user_id), $(split examples tf1-examples city)]}" >"$work/split.json"
 
 "$builddir/serving_host" --model_config_file="$work/models.config" --admin_routes --rest_api_port=0 \
 	--port_file="$work/port" --drain_delay_in_ms=0 --grpc_compress_answers 2>"$work/log" &
@@ -46,7 +56,10 @@ hosts=$!
 	--max_body_bytes=16777216 2>"$work/slow_log" &
 slow=$!
 hosts="$hosts $slow"
-for file in port slow_port; do
+"$builddir/serving_host" --model_config_file="$work/split.json" --rest_api_port=0 --port_file="$work/split_port" \
+	--drain_delay_in_ms=0 2>"$work/split_log" &
+hosts="$hosts $!"
+for file in port slow_port split_port; do
 	tries=0
 	while [ ! -s "$work/$file" ] && [ $tries -lt 400 ]; do
 		sleep 0.05
@@ -62,7 +75,7 @@ for option in --http1.1 --http2-prior-knowledge; do # by another content type it
 	}
 done
 "$python" "$srcdir/tests/system/host_grpc.py" "$work/descriptors.pb" "$golden" "$(cat "$work/port")" \
-	"$(cat "$work/slow_port")" "$slow" || {
-	cat "$work/log" "$work/slow_log"
+	"$(cat "$work/slow_port")" "$slow" "$(cat "$work/split_port")" || {
+	cat "$work/log" "$work/slow_log" "$work/split_log"
 	exit 1
 }

@@ -449,6 +449,47 @@ static void a_user_stays_where_he_is(void **state)
 	assert_in_range(canary, 10, 50);
 }
 
+/* The version, 1 or 2, that answers a request with this number as its input. */
+static int answering(const char *form, int number)
+{
+	const sp_http_reply *reply;
+	char body[100], canary[20];
+
+	snprintf(body, sizeof(body), form, number);
+	snprintf(canary, sizeof(canary), "[%d.0]", 20 * number);
+	reply = call("POST", "/v1/models/a:predict", body);
+	assert_int_equal(reply->status, 200);
+	return strstr(reply->body, canary) != NULL ? 2 : 1;
+}
+
+static void a_number_stays_where_it_is(void **state)
+{
+	static const char *const forms[] = {"{\"instances\":[{\"x0\":%d}]}", "{\"instances\":[%d]}",
+					    "{\"inputs\":{\"x0\":[%d]}}",
+					    "{\"inputs\":{\"other\":[[\"]\"]],\"x0\":[%d.0]}}"};
+	int canary = 0;
+
+	(void)state;
+	write_version("a", 1, 1, 10);
+	write_version("a", 2, 1, 20);
+	write_config("{\"models\": [{\"name\": \"a\", \"base_path\": \"@/a\","
+		     "\"version_policy\": \"all\", \"version_labels\": {\"stable\": 1},"
+		     "\"split\": {\"shares\": [{\"version\": 2, \"percent\": 50}]}}]}");
+	assert_true(start("--traffic_sticky_field=x0"));
+	for (int number = 1; number <= 100; number++) {
+		int first = answering(forms[0], number);
+
+		canary += first == 2;
+		for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+			assert_int_equal(answering(forms[i], number), first);
+	}
+	assert_in_range(canary, 20, 80); /* six standard deviations */
+	for (int i = 0; i < 20; i++) {
+		assert_answer("/v1/models/a/labels/stable:predict", 200, "[30.0]");
+		assert_answer("/v1/models/a/versions/2:predict", 200, "[60.0]");
+	}
+}
+
 /* --------------------------------------------------------------------- memory */
 
 static double resident(void)
@@ -518,6 +559,7 @@ int main(void)
 		CASE(a_file_is_looked_at_again),
 		CASE(a_share_goes_to_the_canary),
 		CASE(a_user_stays_where_he_is),
+		CASE(a_number_stays_where_it_is),
 		CASE(memory_goes_back),
 	};
 

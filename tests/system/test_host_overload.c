@@ -108,6 +108,57 @@ static void all_requests_together_have_a_bound(void **state)
 	sp_host_double_stop(&process);
 }
 
+/* Spaces, and what a request ends with. */
+static void send_body(sp_http_client *client, size_t spaces, bool whole)
+{
+	enum { PIECE = 1000000 };
+	static char piece[PIECE];
+	char text[200];
+
+	memset(piece, ' ', sizeof(piece));
+	snprintf(text, sizeof(text), "%sContent-Length: %zu\r\n\r\n", predict, spaces + 17);
+	sp_http_client_send_text(client, text);
+	for (size_t sent = 0; sent < spaces; sent += PIECE)
+		if (!sp_http_client_send(client, piece, PIECE))
+			return; /* it is refused */
+	if (whole)
+		sp_http_client_send_text(client, "{\"instances\":[2]}");
+}
+
+/* No body is too large by itself; but the largest leave half of the memory to others. */
+static void a_slow_client_with_a_large_body_keeps_no_other_away(void **state)
+{
+	static const struct {
+		size_t spaces;
+		int status;
+	} others[] = {{10000000, 200}, {30000000, 503}, {40000000, 413}, {2100000000, 413}};
+	sp_http_client slow, client;
+	sp_host_process process;
+	sp_http_reply reply;
+
+	(void)state;
+	sp_host_double_start(&process, "{}", SP_FLAGS("--max_request_memory=67108864"), true);
+	assert_true(sp_http_client_open(&slow, process.port));
+	send_body(&slow, 30000000, false);
+	for (int i = 0; i < 500 && sp_host_metric(process.port,
+						  "serving_processor_request_memory_bytes") < 3e7;
+	     i++)
+		usleep(20000);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		assert_true(sp_http_client_open(&client, process.port));
+		send_body(&client, others[i].spaces, true);
+		sp_http_client_receive(&client, &reply);
+		if (reply.status != others[i].status)
+			fail_msg("%zu bytes: %d %s", others[i].spaces, reply.status, reply.body);
+		sp_http_client_close(&client);
+	}
+	sp_http_client_send_text(&slow, "{\"instances\":[2]}");
+	sp_http_client_receive(&slow, &reply);
+	assert_int_equal(reply.status, 200);
+	sp_http_client_close(&slow);
+	sp_host_double_stop(&process);
+}
+
 static void reading_a_request_has_the_same_bound(void **state)
 {
 	enum { COUNT = 250000 };
@@ -297,6 +348,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(idle_connections_take_no_descriptors_from_others),
 		cmocka_unit_test(all_requests_together_have_a_bound),
+		cmocka_unit_test(a_slow_client_with_a_large_body_keeps_no_other_away),
 		cmocka_unit_test(reading_a_request_has_the_same_bound),
 		cmocka_unit_test(memory_goes_back_to_the_system),
 		cmocka_unit_test(a_full_queue_says_so_at_once),

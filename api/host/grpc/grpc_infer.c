@@ -5,6 +5,13 @@
 
 /* GRPCInferenceService/ModelInfer, and the messages of ModelStreamInfer. */
 
+void sp_grpc__follow_field(sp_grpc_call *call, sp_servable *servable, sp_sticky_form form)
+{
+	sp_sticky_body body = {.form = form, .bytes = call->message, .arena = call->memory.arena};
+
+	sp_models_follow_field(call->serving->models, servable, sp_sticky_find, &body);
+}
+
 static sp_status infer(sp_grpc_call *call, const sp_servable *servable, const sp_infer_head *head,
 		       sp_error *err)
 {
@@ -29,6 +36,7 @@ sp_status sp_grpc__model_infer(sp_grpc_call *call, sp_error *err)
 	if (status == SP_OK)
 		status = sp_grpc__acquire_named(call, &servable, head.model_name,
 						head.model_version, err);
+	sp_grpc__follow_field(call, &servable, SP_STICKY_V2);
 	if (status == SP_OK)
 		status = infer(call, &servable, &head, err);
 	sp_servable_release(&servable);

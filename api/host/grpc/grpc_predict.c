@@ -37,6 +37,7 @@ sp_status sp_grpc__predict(sp_grpc_call *call, sp_error *err)
 
 	if (status == SP_OK)
 		status = sp_grpc__acquire(call, &servable, &spec, err);
+	sp_grpc__follow_field(call, &servable, SP_STICKY_PREDICT);
 	if (status == SP_OK)
 		status = predict(call, &servable, &spec, err);
 	sp_servable_release(&servable);
@@ -93,6 +94,7 @@ static sp_status serve_examples(sp_grpc_call *call, sp_examples_method method, s
 
 	if (status == SP_OK)
 		status = sp_grpc__acquire(call, &servable, &spec, err);
+	sp_grpc__follow_field(call, &servable, SP_STICKY_EXAMPLES);
 	if (status == SP_OK)
 		status = answer_examples(call, &servable, &spec, method, err);
 	sp_servable_release(&servable);
@@ -217,6 +219,7 @@ sp_status sp_grpc__multi_inference(sp_grpc_call *call, sp_error *err)
 	SP_TRY(sp_examples_message_tasks(&tasks, &count, call->message, call->memory.arena, err));
 	SP_TRY(check_names(tasks, count, err));
 	status = sp_grpc__acquire(call, &servable, &tasks[0].spec, err);
+	sp_grpc__follow_field(call, &servable, SP_STICKY_EXAMPLES);
 	if (status == SP_OK)
 		status = run_tasks(call, &servable, tasks, count, err);
 	sp_servable_release(&servable);

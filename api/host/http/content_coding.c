@@ -108,12 +108,14 @@ static sp_status too_large(sp_error *err)
 static size_t room_for(const sp_buffer *out, size_t begin, size_t sent)
 {
 	size_t most = out->max_size - out->size, decoded = out->size - begin;
-	size_t ratio = FREE_RATIO + SP_CODING_MAX_RATIO * (sent < SIZE_MAX / 1024 ? sent : 0);
+	size_t limit = FREE_RATIO + SP_CODING_MAX_RATIO * (sent < SIZE_MAX / 1024 ? sent : 0);
 
-	if (decoded >= ratio)
+	if (limit > SP_CODING_MAX_BYTES)
+		limit = SP_CODING_MAX_BYTES;
+	if (decoded >= limit)
 		return 0;
-	if (most > ratio - decoded)
-		most = ratio - decoded;
+	if (most > limit - decoded)
+		most = limit - decoded;
 	return most < CHUNK ? most : CHUNK;
 }
 

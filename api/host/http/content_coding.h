@@ -33,14 +33,17 @@ sp_content_coding sp_content_coding_accepted(sp_bytes accept_encoding);
 /* The header's value; NULL for identity and unknown codings. */
 const char *sp_content_coding_name(sp_content_coding coding);
 
-/* A body may be this many times as large as what was sent, beyond the first megabyte. */
-enum { SP_CODING_MAX_RATIO = 200 };
+/*
+ * A body may be this many times as large as what was sent, beyond the first megabyte, and have so
+ * many bytes, as in TensorFlow Serving.
+ */
+enum { SP_CODING_MAX_RATIO = 200, SP_CODING_MAX_BYTES = 100 << 20 };
 
 /*
- * Appends the decoded bytes to `out`, whose max_size bounds them.
+ * Appends the decoded bytes to `out`, whose max_size bounds them, too.
  *
  * Errors: SP_INVALID when the data are malformed, truncated or followed by others; SP_UNSUPPORTED
- * for an unknown coding; SP_BUSY when the result exceeds out->max_size or the ratio; SP_NO_MEMORY.
+ * for an unknown coding; SP_BUSY when the result exceeds a limit; SP_NO_MEMORY.
  */
 SP_MUST_CHECK sp_status sp_content_decode(sp_buffer *out, sp_content_coding coding, sp_bytes data,
 					  sp_error *err);

@@ -92,19 +92,35 @@ static sp_status scan_input(input_scan *scan, sp_bytes message, sp_error *err)
 	return result == SP_WIRE_END ? SP_OK : malformed(err);
 }
 
-sp_status sp_examples_message_decode(const sp_bytes **out, size_t *count, sp_bytes message,
-				     sp_arena *arena, sp_error *err)
+static sp_status scan_request(input_scan *scan, sp_bytes message, sp_error *err)
 {
-	input_scan scan = {.arena = arena};
 	sp_wire wire = sp_wire_of(message);
 	sp_wire_result result;
 	sp_wire_field field;
 
 	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD)
 		if (field.number == SP_EXAMPLES_INPUT && field.type == SP_WIRE_BYTES)
-			SP_TRY(scan_input(&scan, field.bytes, err));
-	if (result != SP_WIRE_END)
-		return malformed(err);
+			SP_TRY(scan_input(scan, field.bytes, err));
+	return result == SP_WIRE_END ? SP_OK : malformed(err);
+}
+
+sp_status sp_examples_message_first(sp_bytes *example, sp_bytes *context, sp_bytes message,
+				    sp_arena *arena, sp_error *err)
+{
+	input_scan scan = {.arena = arena};
+
+	SP_TRY(scan_request(&scan, message, err));
+	*example = scan.count != 0 ? scan.examples[0] : (sp_bytes){NULL, 0};
+	*context = scan.context;
+	return SP_OK;
+}
+
+sp_status sp_examples_message_decode(const sp_bytes **out, size_t *count, sp_bytes message,
+				     sp_arena *arena, sp_error *err)
+{
+	input_scan scan = {.arena = arena};
+
+	SP_TRY(scan_request(&scan, message, err));
 	/* Two serialized messages after each other are one: the example's features win. */
 	for (size_t i = 0; scan.context.size != 0 && i < scan.count; i++)
 		SP_TRY(join(&scan.examples[i], scan.context, scan.examples[i], arena, err));

@@ -480,6 +480,29 @@ static sp_status scan_request(request_scan *scan, sp_bytes message, sp_arena *ar
 	return SP_OK;
 }
 
+sp_status sp_infer_message_find(serving_processor_tensor *out, sp_bytes name, sp_bytes message,
+				sp_arena *arena, sp_error *err)
+{
+	sp_wire wire = sp_wire_of(message);
+	request_scan scan;
+	tensor_scan input;
+	sp_wire_field field;
+	size_t nth = 0;
+
+	SP_TRY(scan_request(&scan, message, arena, err));
+	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD) {
+		if (field.number != SP_INFER_INPUTS || field.type != SP_WIRE_BYTES)
+			continue;
+		SP_TRY(scan_tensor(&input, field.bytes, err));
+		if (sp_bytes_equal(input.name, name))
+			return decode_tensor(out, &input,
+					     scan.raw_count != 0 ? &scan.raw[nth] : NULL, arena,
+					     err);
+		nth++;
+	}
+	return sp_error_set(err, SP_NOT_FOUND, "there is no such input");
+}
+
 static int shown(sp_bytes name)
 {
 	return (int)(name.size < 256 ? name.size : 256);

@@ -44,6 +44,10 @@ SP_MUST_CHECK sp_status sp_infer_message_decode(sp_message_inputs *out,
 						sp_bytes message, sp_message_memory *memory,
 						sp_error *err);
 
+/* The tensor of that name, whatever the signature; SP_NOT_FOUND if the request has none. */
+SP_MUST_CHECK sp_status sp_infer_message_find(serving_processor_tensor *out, sp_bytes name,
+					      sp_bytes message, sp_arena *arena, sp_error *err);
+
 /* Appends a ModelInferResponse with the outputs, [count].  SP_UNSUPPORTED for a type without a
  * datatype, SP_NO_MEMORY. */
 SP_MUST_CHECK sp_status sp_infer_message_encode(sp_buffer *out,

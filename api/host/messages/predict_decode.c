@@ -181,6 +181,25 @@ static sp_status take_input(sp_message_inputs *out, sp_bytes message, size_t nth
 	return SP_OK;
 }
 
+sp_status sp_predict_message_find(serving_processor_tensor *out, sp_bytes name, sp_bytes message,
+				  sp_message_memory *memory, sp_error *err)
+{
+	sp_wire wire = sp_wire_of(message);
+	entry given, last = {.value = {NULL, 0}};
+	sp_wire_field field;
+
+	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD) {
+		if (field.number != SP_PREDICT_INPUTS || field.type != SP_WIRE_BYTES)
+			continue;
+		SP_TRY(read_entry(&given, field.bytes, memory, err));
+		if (sp_bytes_equal(given.key, name))
+			last = given;
+	}
+	if (last.value.data == NULL)
+		return sp_error_set(err, SP_NOT_FOUND, "there is no such input");
+	return sp_tensor_message_decode(out, last.value, memory->arena, err);
+}
+
 static sp_status count_outputs(sp_message_inputs *out, sp_bytes message, sp_message_memory *memory,
 			       sp_error *err)
 {

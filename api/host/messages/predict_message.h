@@ -45,6 +45,11 @@ SP_MUST_CHECK sp_status sp_predict_message_decode(sp_message_inputs *out,
 						  sp_bytes message, sp_message_memory *memory,
 						  sp_error *err);
 
+/* The tensor of that name, whatever the signature; SP_NOT_FOUND if the request has none. */
+SP_MUST_CHECK sp_status sp_predict_message_find(serving_processor_tensor *out, sp_bytes name,
+						sp_bytes message, sp_message_memory *memory,
+						sp_error *err);
+
 /* SP_INVALID: which inputs of the request are missing, and which the signature lacks. */
 sp_status sp_predict_message_wrong_inputs(const sp_message_inputs *inputs, sp_bytes message,
 					  sp_message_memory *memory, sp_error *err);

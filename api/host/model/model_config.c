@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/host/model/config_text.h"
+#include "api/host/model/traffic.h"
 #include "base/alloc.h"
 #include "base/file.h"
 
@@ -331,11 +332,12 @@ static sp_status add_share(void *out, const sp_config_field *field, sp_arena *ar
 
 #define TRAFFIC(member) offsetof(sp_configured_traffic, member)
 
-/* {"shares": [{"label": "canary", "percent": 5}], "sticky_header": "x-user"} */
+/* {"shares": [{"label": "canary", "percent": 5}], "sticky_field": "user_id"} */
 static sp_status read_split(void *out, const sp_config_field *field, sp_arena *arena, sp_error *err)
 {
 	static const sp_config_member members[] = {
 		{"shares", 0, add_share, true},
+		{"sticky_field", TRAFFIC(field), sp_config_read_text, false},
 		{"sticky_header", TRAFFIC(header), sp_config_read_text, false},
 		END};
 
@@ -446,6 +448,10 @@ static sp_status check_model(const sp_model_config *config, sp_error *err)
 	if (sum_of_shares(&config->traffic) > 100)
 		return sp_error_set(err, SP_INVALID, "model %s: the shares are more than 100 %%",
 				    config->name);
+	if (config->traffic.field != NULL && strlen(config->traffic.field) > SP_MAX_FIELD)
+		return sp_error_set(err, SP_INVALID,
+				    "model %s: sticky_field is longer than %d bytes", config->name,
+				    (int)SP_MAX_FIELD);
 	if (config->max_requests < 0)
 		return sp_error_set(err, SP_INVALID, "model %s: max_requests is negative",
 				    config->name);
@@ -520,15 +526,25 @@ static sp_status add_traffic(sp_model_config *config, const char *split, const c
 	return SP_OK;
 }
 
+/* Unless the model has its own. */
+static sp_status add_text(const char **to, const char *text, sp_arena *arena, sp_error *err)
+{
+	if (text == NULL || *to != NULL)
+		return SP_OK;
+	*to = sp_arena_text(arena, sp_bytes_of(text));
+	return *to != NULL ? SP_OK : sp_no_memory(err, "the split");
+}
+
 sp_status sp_model_configs_add_traffic(sp_model_configs *configs, const char *split,
-				       const char *header, const char *shadow, sp_error *err)
+				       const char *field, const char *header, const char *shadow,
+				       sp_error *err)
 {
 	for (size_t i = 0; i < configs->count; i++) {
 		sp_model_config *config = &configs->items[i];
 		bool own_shadow = config->traffic.shadow.percent > 0;
 
-		if (header != NULL && config->traffic.header == NULL)
-			config->traffic.header = sp_arena_text(configs->arena, sp_bytes_of(header));
+		SP_TRY(add_text(&config->traffic.field, field, configs->arena, err));
+		SP_TRY(add_text(&config->traffic.header, header, configs->arena, err));
 		SP_TRY(add_traffic(config, config->traffic.share_count == 0 ? split : NULL,
 				   own_shadow ? NULL : shadow, configs->arena, err));
 	}

@@ -49,7 +49,9 @@ typedef struct sp_configured_share {
 typedef struct sp_configured_traffic {
 	sp_configured_share shares[8];
 	size_t share_count; /* what they leave goes to the newest version */
-	const char *header; /* requests with equal values go to the same version; NULL: none */
+	/* Requests with equal values of an input, or else of a header, go to the same version. */
+	const char *field;          /* NULL: none */
+	const char *header;         /* NULL: none */
 	sp_configured_share shadow; /* percent 0: none */
 	double tolerance;           /* of the comparison, relative */
 } sp_configured_traffic;
@@ -102,8 +104,8 @@ sp_model_configs *sp_model_configs_create(size_t count);
  * "LABEL=PERCENT", several with commas; a model is meant if it has the label.  NULL: not given.
  */
 SP_MUST_CHECK sp_status sp_model_configs_add_traffic(sp_model_configs *configs, const char *split,
-						     const char *header, const char *shadow,
-						     sp_error *err);
+						     const char *field, const char *header,
+						     const char *shadow, sp_error *err);
 
 /* What the models must be like together and alone, however they were made. */
 SP_MUST_CHECK sp_status sp_model_configs_check(const sp_model_configs *configs, sp_error *err);

@@ -1,5 +1,6 @@
 #include "api/host/model/models.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "api/host/model/models_internal.h"
@@ -75,12 +76,11 @@ static uint32_t point_of(const sp_table_entry *entry, const sp_model_selector *s
 	return key.size != 0 ? sp_traffic_point(entry->model->name, key) : sp_traffic_random();
 }
 
-/* The version whose share the request falls into; of what has no share, the newest. */
-static bool hold_by_share(const sp_table_entry *entry, const sp_model_selector *selector,
-			  sp_servable *out)
+/* The version whose share has the point; of what has no share, the newest. */
+static bool hold_by_share(const sp_table_entry *entry, uint32_t point, sp_servable *out)
 {
 	const sp_traffic *traffic = &entry->traffic;
-	int64_t version = sp_traffic_choose(traffic, point_of(entry, selector));
+	int64_t version = sp_traffic_choose(traffic, point);
 
 	if (version >= 0 && hold_any(entry, version, out))
 		return true;
@@ -102,6 +102,17 @@ static void choose_shadow(const sp_table_entry *entry, sp_servable *out)
 	out->shadow_tolerance = traffic->tolerance;
 }
 
+/* What else a held version is to be run with. */
+static void complete(const sp_models *models, const sp_table_entry *entry, sp_servable *out)
+{
+	if (out->served->batching.enabled)
+		out->batcher = models->batcher;
+	if (models->shadow != NULL) {
+		choose_shadow(entry, out);
+		out->shadow = models->shadow;
+	}
+}
+
 static sp_status select_version(const sp_table_entry *entry, const sp_model_selector *asked,
 				sp_servable *out, sp_error *err)
 {
@@ -115,8 +126,10 @@ static sp_status select_version(const sp_table_entry *entry, const sp_model_sele
 	if (selector.has_version)
 		version = selector.version;
 	else if (selector.label.size == 0 && entry->traffic.share_count != 0 &&
-		 hold_by_share(entry, &selector, out))
+		 hold_by_share(entry, point_of(entry, &selector), out)) {
+		out->follows_field = entry->traffic.field != NULL;
 		return SP_OK;
+	}
 	if (hold_any(entry, version, out))
 		return SP_OK;
 	return fail_not_found(&selector,
@@ -135,14 +148,51 @@ sp_status sp_models_acquire(sp_models *models, const sp_model_selector *selector
 	*out = (sp_servable){.shadow_version = -1};
 	entry = sp_model_table_find(table, selector->name);
 	status = select_version(entry, selector, out, err);
-	if (status == SP_OK && out->served->batching.enabled)
-		out->batcher = models->batcher;
-	if (status == SP_OK && models->shadow != NULL) {
-		choose_shadow(entry, out);
-		out->shadow = models->shadow;
-	}
+	if (status == SP_OK)
+		complete(models, entry, out);
 	sp_table_leave(models->readers, seat);
 	return status;
+}
+
+/* The field that the split of the model follows; false: none any more. */
+static bool read_field(char out[SP_MAX_FIELD + 1], sp_models *models, const sp_model *model)
+{
+	size_t seat;
+	const sp_model_table *table = sp_table_enter(models->readers, &seat);
+	const sp_table_entry *entry = sp_model_table_find(table, sp_bytes_of(model->name));
+	bool found = entry != NULL && entry->traffic.field != NULL;
+
+	if (found)
+		snprintf(out, SP_MAX_FIELD + 1, "%s", entry->traffic.field);
+	sp_table_leave(models->readers, seat);
+	return found;
+}
+
+/* To find the value may take long: meanwhile no table is kept. */
+void sp_models_follow_field(sp_models *models, sp_servable *servable, sp_field_finder *find,
+			    void *context)
+{
+	sp_servable other = {.shadow_version = -1, .model = servable->model};
+	const sp_model_table *table;
+	const sp_table_entry *entry;
+	char field[SP_MAX_FIELD + 1];
+	sp_bytes key;
+	size_t seat;
+
+	if (!servable->follows_field || !read_field(field, models, servable->model))
+		return;
+	key = find(context, field);
+	if (key.size == 0)
+		return;
+	table = sp_table_enter(models->readers, &seat);
+	entry = sp_model_table_find(table, sp_bytes_of(servable->model->name));
+	if (entry != NULL &&
+	    hold_by_share(entry, sp_traffic_point(servable->model->name, key), &other)) {
+		complete(models, entry, &other);
+		sp_servable_release(servable);
+		*servable = other;
+	}
+	sp_table_leave(models->readers, seat);
 }
 
 sp_status sp_models_acquire_processor(sp_models *models, sp_bytes name, sp_servable *out,

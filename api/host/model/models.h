@@ -60,6 +60,7 @@ typedef struct sp_servable {
 	serving_processor_handle *handle;
 	int64_t version;
 	sp_served_model *served;
+	bool follows_field;     /* an input of the request may decide: sp_models_follow_field() */
 	int64_t shadow_version; /* that the request is to be run by as well, later; -1: none */
 	double shadow_tolerance;
 	const sp_shadow_sink *shadow; /* for that; NULL: none */
@@ -82,6 +83,17 @@ SP_MUST_CHECK sp_status sp_models_acquire(sp_models *models, const sp_model_sele
  */
 SP_MUST_CHECK sp_status sp_models_acquire_processor(sp_models *models, sp_bytes name,
 						    sp_servable *out, sp_error *err);
+
+/* The key of a request: the value of the input with that name; {NULL, 0}: it has none. */
+typedef sp_bytes sp_field_finder(void *context, const char *name);
+
+/*
+ * Holds the version that an input of the request decides on instead, where the model's split is
+ * sticky by one and the request named neither a version nor a label.  Without the input the version
+ * stays.  `find` is called at most once, and must not wait.
+ */
+void sp_models_follow_field(sp_models *models, sp_servable *servable, sp_field_finder *find,
+			    void *context);
 
 /* Call it before sp_models_load(); the sink must outlive the registry. */
 void sp_models_set_shadow(sp_models *models, const sp_shadow_sink *shadow);

@@ -262,9 +262,9 @@ static sp_status add_traffic(const sp_models *models, sp_model_configs *configs,
 {
 	const sp_flags *flags = models->flags;
 
-	return sp_model_configs_add_traffic(configs, flags->traffic_split,
-					    flags->traffic_sticky_header, flags->traffic_shadow,
-					    err);
+	return sp_model_configs_add_traffic(
+		configs, flags->traffic_split, flags->traffic_sticky_field,
+		flags->traffic_sticky_header, flags->traffic_shadow, err);
 }
 
 sp_status sp_models_apply(sp_models *models, sp_model_configs *configs, sp_error *err)

@@ -66,6 +66,14 @@ static int64_t version_of_share(const sp_managed_model *model, const sp_configur
 	return sp_models__find_label(model, sp_bytes_of(share->label), &version) ? version : -1;
 }
 
+static bool copy_text(const char **to, const char *text, sp_arena *arena)
+{
+	if (text == NULL)
+		return true;
+	*to = sp_arena_text(arena, sp_bytes_of(text));
+	return *to != NULL;
+}
+
 static bool fill_traffic(sp_table_entry *entry, const sp_managed_model *model, sp_arena *arena)
 {
 	const sp_configured_traffic *configured = &model->config->traffic;
@@ -81,10 +89,8 @@ static bool fill_traffic(sp_table_entry *entry, const sp_managed_model *model, s
 	if (traffic->shadow_version >= 0)
 		traffic->shadow_below = sp_traffic_threshold(configured->shadow.percent);
 	traffic->tolerance = configured->tolerance;
-	if (configured->header == NULL)
-		return true;
-	traffic->header = sp_arena_text(arena, sp_bytes_of(configured->header));
-	return traffic->header != NULL;
+	return copy_text(&traffic->field, configured->field, arena) &&
+	       copy_text(&traffic->header, configured->header, arena);
 }
 
 static bool fill_table(sp_model_table *table, const sp_models *models)

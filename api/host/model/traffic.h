@@ -13,7 +13,7 @@
  * Threads: pure but for sp_traffic_random(), which is thread-safe.
  */
 
-enum { SP_MAX_SHARES = 8 };
+enum { SP_MAX_SHARES = 8, SP_MAX_FIELD = 255 };
 
 /* Requests whose point is below `below`, and not below that of the share before. */
 typedef struct sp_traffic_share {
@@ -24,7 +24,8 @@ typedef struct sp_traffic_share {
 typedef struct sp_traffic {
 	sp_traffic_share shares[SP_MAX_SHARES]; /* [share_count]; the rest has no share */
 	size_t share_count;
-	const char *header;     /* whose value makes the point; NULL: chance does */
+	const char *field;      /* the input whose value makes the point; NULL: none */
+	const char *header;     /* whose value does without it; NULL: chance does */
 	int64_t shadow_version; /* also computed by this version */
 	uint32_t shadow_below;  /* 0: never */
 	double tolerance;       /* of the comparison of both answers, relative */

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "api/host/json/json_base64.h"
 #include "api/host/json/json_reader.h"
 #include "api/host/predict/json_tensor.h"
 #include "base/alloc.h"
@@ -12,8 +11,15 @@
 
 enum { MAX_BYTES = 1 << 30, KEEP_BYTES = 1 << 20, ARENA_CHUNK = 32 << 10 };
 
+/* Where the members of the document are; NULL: missing. */
+typedef struct members {
+	const char *signature, *context, *examples;
+} members;
+
 struct sp_json_examples {
 	sp_budget *budget;
+	members found;
+	const sp_known_features *known;
 	sp_json_reader reader;
 	sp_arena *arena;
 	sp_buffer values;   /* of the current feature, encoded */
@@ -174,13 +180,66 @@ static sp_status unexpected(sp_json_reader *reader, sp_bytes name, sp_error *err
 			    name.data, sp_json_kind_name(sp_json_peek(reader)));
 }
 
-static sp_status read_number(sp_json_examples *x, list_kind *of, sp_bytes name, sp_error *err)
+/* The list that the parser wants; NOTHING: it does not read the feature. */
+static list_kind known_kind(const sp_known_features *known, sp_bytes name)
+{
+	size_t low = 0, high = known->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const serving_processor_example_feature *feature = &known->items[middle];
+		size_t shorter = feature->name.size < name.size ? feature->name.size : name.size;
+		int order = shorter != 0 ? memcmp(name.data, feature->name.data, shorter) : 0;
+
+		if (order == 0 && name.size == feature->name.size)
+			return feature->dtype == SERVING_PROCESSOR_FLOAT   ? FLOAT_LIST
+			       : feature->dtype == SERVING_PROCESSOR_INT64 ? INT64_LIST
+									   : BYTES_LIST;
+		if (order < 0 || (order == 0 && name.size < feature->name.size))
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return NOTHING;
+}
+
+/* Makes an integer of a number such as 30.0 or 3e1; false if it is not whole or too large. */
+static bool make_integer(sp_json_number *number)
+{
+	if (number->nan || number->infinite || number->truncated)
+		return false;
+	if (number->digits == 0)
+		number->exponent = 0;
+	for (; number->exponent < 0 && number->digits % 10 == 0; number->exponent++)
+		number->digits /= 10;
+	for (; number->exponent > 0 && number->digits <= UINT64_MAX / 10; number->exponent--)
+		number->digits *= 10;
+	number->integer = number->exponent == 0;
+	return number->integer;
+}
+
+/* Makes the number one of the kind that is wanted. */
+static sp_status convert(sp_json_number *number, list_kind wanted, sp_bytes name, sp_error *err)
+{
+	if (wanted == FLOAT_LIST || number->nan || number->infinite)
+		number->integer = false;
+	if (wanted == INT64_LIST && !make_integer(number))
+		return sp_error_set(err, SP_INVALID,
+				    "feature: %.*s expecting type: int64, but got a number that is "
+				    "not whole, or too large",
+				    shown(name), name.data);
+	return SP_OK;
+}
+
+static sp_status read_number(sp_json_examples *x, list_kind *of, list_kind wanted, sp_bytes name,
+			     sp_error *err)
 {
 	sp_json_number number;
 	int64_t integer;
 	float value;
 
 	SP_TRY(sp_json_number_read(&x->reader, &number, err));
+	SP_TRY(convert(&number, wanted, name, err));
 	if (number.integer && !sp_json_number_to_i64(&number, &integer))
 		return sp_error_set(err, SP_INVALID,
 				    "feature: %.*s has uint64 element. Only int64_t is supported.",
@@ -205,34 +264,15 @@ static void put_string(sp_json_examples *x, sp_bytes text)
 	sp_buffer_append(&x->values, text.data, text.size);
 }
 
-static sp_status read_base64(sp_json_examples *x, sp_error *err)
-{
-	sp_bytes key, text;
-	bool more;
-
-	SP_TRY(sp_json_object_next(&x->reader, 0, &more, &key, x->arena, err));
-	SP_TRY(sp_json_string(&x->reader, &text, x->arena, err));
-	SP_TRY(sp_json_object_next(&x->reader, 1, &more, &key, x->arena, err));
-	switch (sp_base64_decode(&text, text, x->arena)) {
-	case SP_BASE64_OK:
-		put_string(x, text);
-		return SP_OK;
-	case SP_BASE64_NO_MEMORY:
-		return no_memory(err);
-	case SP_BASE64_INVALID:
-		break;
-	}
-	return sp_error_set(err, SP_INVALID, "Unable to base64 decode");
-}
-
-static sp_status read_value(sp_json_examples *x, list_kind *of, sp_bytes name, sp_error *err)
+static sp_status read_value(sp_json_examples *x, list_kind *of, list_kind wanted, sp_bytes name,
+			    sp_error *err)
 {
 	sp_json_kind json = sp_json_peek(&x->reader);
 	sp_bytes text;
 
 	switch (json) {
 	case SP_JSON_NUMBER:
-		return read_number(x, of, name, err);
+		return read_number(x, of, wanted, name, err);
 	case SP_JSON_TRUE:
 	case SP_JSON_FALSE:
 		SP_TRY(set_kind(of, INT64_LIST, name, err));
@@ -247,7 +287,9 @@ static sp_status read_value(sp_json_examples *x, list_kind *of, sp_bytes name, s
 		if (!sp_json_is_base64(&x->reader, x->arena))
 			return unexpected(&x->reader, name, err);
 		SP_TRY(set_kind(of, BYTES_LIST, name, err));
-		return read_base64(x, err);
+		SP_TRY(sp_json_read_base64(&x->reader, &text, x->arena, err));
+		put_string(x, text);
+		return SP_OK;
 	case SP_JSON_NONE:
 		return sp_json_skip(&x->reader, err); /* says what is wrong */
 	case SP_JSON_NULL:
@@ -259,21 +301,22 @@ static sp_status read_value(sp_json_examples *x, list_kind *of, sp_bytes name, s
 
 static sp_status read_feature(sp_json_examples *x, sp_bytes name, sp_error *err)
 {
-	list_kind of = NOTHING;
+	list_kind wanted = known_kind(x->known, name), of = wanted;
 	bool more = true;
 
 	sp_buffer_clear(&x->values);
 	if (sp_json_peek(&x->reader) != SP_JSON_ARRAY) {
-		SP_TRY(read_value(x, &of, name, err));
+		SP_TRY(read_value(x, &of, wanted, name, err));
 	} else {
 		for (size_t i = 0;; i++) {
 			SP_TRY(sp_json_array_next(&x->reader, i, &more, err));
 			if (!more)
 				break;
-			SP_TRY(read_value(x, &of, name, err));
+			SP_TRY(read_value(x, &of, wanted, name, err));
 		}
 	}
-	put_feature(x, name, of);
+	/* A list without a value has no kind: the feature is missing. */
+	put_feature(x, name, x->values.size != 0 ? of : NOTHING);
 	return SP_OK;
 }
 
@@ -295,11 +338,6 @@ static sp_status read_features(sp_json_examples *x, sp_error *err)
 }
 
 /* ---------------------------------------------------------------- document */
-
-/* Where the members of the document are; NULL: missing. */
-typedef struct members {
-	const char *signature, *context, *examples;
-} members;
 
 static sp_status find_members(members *out, sp_json_examples *x, sp_error *err)
 {
@@ -350,31 +388,6 @@ static sp_status read_examples(sp_json_examples *x, size_t context, sp_error *er
 	return n != 0 ? SP_OK : sp_error_set(err, SP_INVALID, "'examples' value is an empty array");
 }
 
-static sp_status read_members(sp_examples *out, const members *found, sp_json_examples *x,
-			      sp_error *err)
-{
-	size_t context = 0;
-
-	if (found->signature != NULL) {
-		x->reader.at = found->signature;
-		if (sp_json_peek(&x->reader) != SP_JSON_STRING)
-			return sp_error_set(err, SP_INVALID,
-					    "JSON Value not formatted correctly. 'signature_name' "
-					    "key must be a string value.");
-		SP_TRY(sp_json_string(&x->reader, &out->signature_name, x->arena, err));
-	}
-	if (found->examples == NULL)
-		return sp_error_set(err, SP_INVALID,
-				    "key 'examples' is expected and was not found");
-	if (found->context != NULL) {
-		x->reader.at = found->context;
-		SP_TRY(read_features(x, err));
-		context = x->features.size;
-	}
-	x->reader.at = found->examples;
-	return read_examples(x, context, err);
-}
-
 /* The messages have their place only when all are written. */
 static sp_status list_messages(sp_examples *out, sp_json_examples *x, sp_error *err)
 {
@@ -392,18 +405,42 @@ static sp_status list_messages(sp_examples *out, sp_json_examples *x, sp_error *
 	return SP_OK;
 }
 
-sp_status sp_json_examples_parse(sp_examples *out, sp_json_examples *x, sp_bytes body,
+sp_status sp_json_examples_begin(sp_bytes *signature_name, sp_json_examples *x, sp_bytes body,
 				 sp_error *err)
 {
-	members found;
-
 	sp_json_examples_trim(x);
 	sp_arena_reset(x->arena);
 	for (sp_buffer *b = &x->values; b <= &x->items; b++)
 		sp_buffer_clear(b);
-	*out = (sp_examples){.signature_name = {"", 0}};
+	*signature_name = (sp_bytes){"", 0};
 	sp_json_reader_reset(&x->reader, body);
-	SP_TRY(find_members(&found, x, err));
-	SP_TRY(read_members(out, &found, x, err));
+	SP_TRY(find_members(&x->found, x, err));
+	if (x->found.signature != NULL) {
+		x->reader.at = x->found.signature;
+		if (sp_json_peek(&x->reader) != SP_JSON_STRING)
+			return sp_error_set(err, SP_INVALID,
+					    "JSON Value not formatted correctly. 'signature_name' "
+					    "key must be a string value.");
+		SP_TRY(sp_json_string(&x->reader, signature_name, x->arena, err));
+	}
+	return x->found.examples != NULL
+		       ? SP_OK
+		       : sp_error_set(err, SP_INVALID,
+				      "key 'examples' is expected and was not found");
+}
+
+sp_status sp_json_examples_read(sp_examples *out, sp_json_examples *x,
+				const sp_known_features *known, sp_error *err)
+{
+	size_t context = 0;
+
+	x->known = known;
+	if (x->found.context != NULL) {
+		x->reader.at = x->found.context;
+		SP_TRY(read_features(x, err));
+		context = x->features.size;
+	}
+	x->reader.at = x->found.examples;
+	SP_TRY(read_examples(x, context, err));
 	return list_messages(out, x, err);
 }

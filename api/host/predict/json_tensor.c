@@ -232,11 +232,30 @@ bool sp_json_is_base64(sp_json_reader *reader, sp_arena *arena)
 	return found;
 }
 
+sp_status sp_json_read_base64(sp_json_reader *reader, sp_bytes *out, sp_arena *arena, sp_error *err)
+{
+	sp_bytes key, text;
+	bool more;
+
+	(void)sp_json_peek(reader);
+	SP_TRY(sp_json_object_next(reader, 0, &more, &key, arena, err));
+	(void)sp_json_peek(reader);
+	SP_TRY(sp_json_string(reader, &text, arena, err));
+	SP_TRY(sp_json_object_next(reader, 1, &more, &key, arena, err));
+	switch (sp_base64_decode(out, text, arena)) {
+	case SP_BASE64_OK:
+		return SP_OK;
+	case SP_BASE64_INVALID:
+		return sp_error_set(err, SP_INVALID, "Unable to base64 decode");
+	case SP_BASE64_NO_MEMORY:
+		break;
+	}
+	return sp_error_set(err, SP_NO_MEMORY, "no memory for a string");
+}
+
 static sp_status read_base64(input *in, sp_bytes *out)
 {
 	const char *start = in->reader->at;
-	sp_bytes key, text;
-	bool more;
 
 	if (!sp_json_is_base64(in->reader, in->arena)) {
 		sp_bytes words;
@@ -247,19 +266,7 @@ static sp_status read_base64(input *in, sp_bytes *out)
 				    "JSON Value: %.*s not formatted correctly for base64 data",
 				    (int)words.size, words.data);
 	}
-	SP_TRY(sp_json_object_next(in->reader, 0, &more, &key, in->arena, in->err));
-	(void)sp_json_peek(in->reader);
-	SP_TRY(sp_json_string(in->reader, &text, in->arena, in->err));
-	SP_TRY(sp_json_object_next(in->reader, 1, &more, &key, in->arena, in->err));
-	switch (sp_base64_decode(out, text, in->arena)) {
-	case SP_BASE64_OK:
-		return SP_OK;
-	case SP_BASE64_INVALID:
-		return sp_error_set(in->err, SP_INVALID, "Unable to base64 decode");
-	case SP_BASE64_NO_MEMORY:
-		break;
-	}
-	return sp_error_set(in->err, SP_NO_MEMORY, "no memory for a string");
+	return sp_json_read_base64(in->reader, out, in->arena, in->err);
 }
 
 static sp_status read_string(input *in)

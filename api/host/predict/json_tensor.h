@@ -54,4 +54,8 @@ bool sp_json_tensor_read_plain(sp_json_reader *reader, sp_json_elements *element
 /* Whether the next value is exactly {"b64": "<text>"}; the reader does not move. */
 bool sp_json_is_base64(sp_json_reader *reader, sp_arena *arena);
 
+/* Reads and decodes such a value. */
+SP_MUST_CHECK sp_status sp_json_read_base64(sp_json_reader *reader, sp_bytes *out, sp_arena *arena,
+					    sp_error *err);
+
 #endif

@@ -24,15 +24,19 @@ static bool read_name(char out[MAX_NAME], const sp_http_request *request)
 	       sp_percent_decode(out, MAX_NAME, name);
 }
 
-static int hold(sp_serving *serving, const sp_http_request *request, sp_servable *out,
-		sp_error *err)
+static int hold(sp_serving *serving, const sp_http_request *request, sp_sticky_body *body,
+		sp_servable *out, sp_error *err)
 {
 	char name[MAX_NAME];
 	sp_model_selector selector;
+	sp_status status;
 
 	(void)read_name(name, request); /* it has one: the route has looked */
 	selector = (sp_model_selector){.name = sp_bytes_of(name)};
-	return sp_route__selection_status(sp_models_acquire(serving->models, &selector, out, err));
+	sp_route__use_headers(&selector, request);
+	status = sp_models_acquire(serving->models, &selector, out, err);
+	sp_models_follow_field(serving->models, out, sp_sticky_find, body);
+	return sp_route__selection_status(status);
 }
 
 /*
@@ -75,6 +79,7 @@ static sp_status answer(const sp_servable *servable, sp_bytes message,
 		return (sp_status)code;
 	}
 	sp_histogram_add(&servable->model->counters.runtime, sp_clock_now_ns() - began);
+	atomic_fetch_add_explicit(&servable->served->runs, 1, memory_order_relaxed);
 	sp_buffer_append(out, data, size);
 	serving_processor_free(data);
 	return out->failed ? sp_no_memory(err, "the answer") : SP_OK;
@@ -100,15 +105,17 @@ static void compute(sp_serving *serving, sp_worker *worker, sp_http_request *req
 	bool get = sp_http_request_head(request)->method != SP_HTTP_POST;
 	sp_infer_limits limits = sp_route__limits(request);
 	sp_servable servable = {0};
+	sp_sticky_body sticky;
 	sp_route_body body;
 	sp_buffer out;
 	sp_error err;
 	int status = sp_route__read_body(&body, serving, request, &err);
 
-	(void)worker;
+	sticky = (sp_sticky_body){
+		.form = SP_STICKY_EAS, .bytes = body.bytes, .arena = worker->arena};
 	sp_route__init_answer(&out, serving);
 	if (status == 200)
-		status = hold(serving, request, &servable, &err);
+		status = hold(serving, request, &sticky, &servable, &err);
 	if (status == 200)
 		status = sp_route__http_status(answer(
 			&servable, get ? (sp_bytes){NULL, 0} : body.bytes, &limits, &out, &err));

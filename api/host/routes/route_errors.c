@@ -86,8 +86,8 @@ bool sp_route__find_model(const sp_serving *serving, sp_http_request *request,
 	return status == SP_OK;
 }
 
-int sp_route__hold_model(sp_serving *serving, const sp_http_request *request, sp_servable *out,
-			 sp_error *err)
+int sp_route__hold_model(sp_serving *serving, const sp_http_request *request, sp_sticky_body *body,
+			 sp_servable *out, sp_error *err)
 {
 	sp_model_selector selector;
 	sp_model_path path;
@@ -97,7 +97,9 @@ int sp_route__hold_model(sp_serving *serving, const sp_http_request *request, sp
 		return 400;
 	selector = sp_route__selector(&path);
 	sp_route__use_headers(&selector, request);
-	return sp_route__selection_status(sp_models_acquire(serving->models, &selector, out, err));
+	status = sp_models_acquire(serving->models, &selector, out, err);
+	sp_models_follow_field(serving->models, out, sp_sticky_find, body);
+	return sp_route__selection_status(status);
 }
 
 sp_host_signatures sp_route__signatures(const sp_servable *servable)

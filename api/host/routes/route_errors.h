@@ -7,6 +7,7 @@
 #include "api/host/predict/signature.h"
 #include "api/host/routes/model_path.h"
 #include "api/host/routes/serving.h"
+#include "api/host/sticky/sticky.h"
 #include "base/status.h"
 
 /* Errors and steps shared by several routes.  Threads: any, several at once. */
@@ -39,10 +40,10 @@ bool sp_route__find_model(const sp_serving *serving, sp_http_request *request,
 /*
  * Holds the version that the path selects, or returns the HTTP status of the failure.  On a worker:
  * the path is parsed and the version selected again, so that the queue holds no version, since
- * another one may be live meanwhile.
+ * another one may be live meanwhile.  `body` may decide about a share of a traffic split.
  */
-int sp_route__hold_model(sp_serving *serving, const sp_http_request *request, sp_servable *out,
-			 sp_error *err);
+int sp_route__hold_model(sp_serving *serving, const sp_http_request *request, sp_sticky_body *body,
+			 sp_servable *out, sp_error *err);
 
 /* The signatures of a held version, and the default one. */
 sp_host_signatures sp_route__signatures(const sp_servable *servable);

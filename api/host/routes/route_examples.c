@@ -31,11 +31,17 @@ static sp_status answer_json(const examples_call *call, sp_bytes body, sp_buffer
 			     sp_error *err)
 {
 	const sp_host_signature *signature;
+	sp_known_features known;
 	sp_examples_result result;
 	sp_examples parsed;
+	sp_bytes name;
 
-	SP_TRY(sp_json_examples_parse(&parsed, call->worker->examples, body, err));
-	SP_TRY(find_signature(&signature, call, parsed.signature_name, err));
+	SP_TRY(sp_json_examples_begin(&name, call->worker->examples, body, err));
+	SP_TRY(find_signature(&signature, call, name, err));
+	SP_TRY(sp_examples_check(signature, call->method, err));
+	known.items = serving_processor_handle_example_features(
+		call->servable->handle, signature->name, signature->inputs[0]->alias, &known.count);
+	SP_TRY(sp_json_examples_read(&parsed, call->worker->examples, &known, err));
 	SP_TRY(sp_examples_run(&result, call->servable, signature, call->method, parsed.items,
 			       parsed.count, &call->limits, err));
 	if (call->method == SP_EXAMPLES_REGRESS)
@@ -76,6 +82,7 @@ static void compute(sp_serving *serving, sp_worker *worker, sp_http_request *req
 {
 	bool protobuf = sp_route__is_protobuf(request);
 	sp_servable servable = {0};
+	sp_sticky_body sticky;
 	examples_call call = {&servable, worker, method, sp_route__limits(request)};
 	sp_route_body body;
 	sp_buffer out;
@@ -83,8 +90,11 @@ static void compute(sp_serving *serving, sp_worker *worker, sp_http_request *req
 	int status = sp_route__read_body(&body, serving, request, &err);
 
 	sp_route__init_answer(&out, serving);
+	sticky = (sp_sticky_body){.form = protobuf ? SP_STICKY_EXAMPLES : SP_STICKY_EXAMPLES_JSON,
+				  .bytes = body.bytes,
+				  .arena = worker->arena};
 	if (status == 200)
-		status = sp_route__hold_model(serving, request, &servable, &err);
+		status = sp_route__hold_model(serving, request, &sticky, &servable, &err);
 	if (status == 200) {
 		sp_status result = protobuf ? answer_message(&call, body.bytes, &out, &err)
 					    : answer_json(&call, body.bytes, &out, &err);

@@ -74,14 +74,18 @@ static void compute(sp_serving *serving, sp_worker *worker, sp_http_request *req
 	bool protobuf = sp_route__is_protobuf(request);
 	sp_infer_limits limits = sp_route__limits(request);
 	sp_servable servable = {0};
+	sp_sticky_body sticky;
 	sp_route_body body;
 	sp_buffer out;
 	sp_error err;
 	int status = sp_route__read_body(&body, serving, request, &err);
 
 	sp_route__init_answer(&out, serving);
+	sticky = (sp_sticky_body){.form = protobuf ? SP_STICKY_PREDICT : SP_STICKY_PREDICT_JSON,
+				  .bytes = body.bytes,
+				  .arena = worker->arena};
 	if (status == 200)
-		status = sp_route__hold_model(serving, request, &servable, &err);
+		status = sp_route__hold_model(serving, request, &sticky, &servable, &err);
 	if (status == 200 && protobuf)
 		status = sp_route__http_status(predict_message(&servable, worker, body.bytes,
 							       &limits, content, &out, &err));

@@ -17,21 +17,22 @@
 
 #define LENGTH_HEADER "inference-header-content-length"
 
-/* Reads the header that says how long the JSON is; false if it is malformed. */
-static bool read_json_size(int64_t *out, const sp_http_request *request)
+#define BAD_LENGTH INT64_MAX /* more than any body has */
+
+/* Reads the header that says how long the JSON is. */
+static int64_t read_json_size(const sp_http_request *request)
 {
 	sp_bytes text = sp_http_head_get(sp_http_request_head(request), LENGTH_HEADER);
+	int64_t size = 0;
 
-	*out = SP_V2_ALL_JSON;
 	if (text.data == NULL)
-		return true;
-	*out = 0;
+		return SP_V2_ALL_JSON;
 	for (size_t i = 0; i < text.size; i++)
-		if (text.data[i] < '0' || text.data[i] > '9' || *out > INT32_MAX)
-			return false;
+		if (text.data[i] < '0' || text.data[i] > '9' || size > INT32_MAX)
+			return BAD_LENGTH;
 		else
-			*out = *out * 10 + (text.data[i] - '0');
-	return text.size != 0 && *out <= INT32_MAX;
+			size = size * 10 + (text.data[i] - '0');
+	return text.size != 0 && size <= INT32_MAX ? size : BAD_LENGTH;
 }
 
 static sp_status run(const sp_servable *servable, const sp_message_inputs *inputs,
@@ -47,17 +48,16 @@ static sp_status run(const sp_servable *servable, const sp_message_inputs *input
 }
 
 static sp_status answer_json(const sp_servable *servable, sp_worker *worker,
-			     const sp_http_request *request, sp_bytes body, sp_buffer *out,
-			     size_t *json_size, sp_error *err)
+			     const sp_http_request *request, sp_bytes body, int64_t header,
+			     sp_buffer *out, size_t *json_size, sp_error *err)
 {
 	sp_message_memory memory = {worker->arena, worker->input_order};
 	sp_host_signatures set = sp_route__signatures(servable);
 	sp_infer_result result;
 	sp_v2_parsed parsed;
 	sp_status status;
-	int64_t header;
 
-	if (!read_json_size(&header, request))
+	if (header == BAD_LENGTH)
 		return sp_error_set(err, SP_INVALID,
 				    "Inference-Header-Content-Length is not a length");
 	SP_TRY(sp_v2_request_parse(&parsed, worker->v2, &set, body, header, &memory, err));
@@ -87,16 +87,19 @@ static sp_status answer_message(const sp_servable *servable, sp_worker *worker,
 	return sp_message_answer_infer(out, &run_of, body, &head, err);
 }
 
-static int hold(sp_serving *serving, const sp_http_request *request, sp_servable *out,
-		sp_error *err)
+static int hold(sp_serving *serving, const sp_http_request *request, sp_sticky_body *body,
+		sp_servable *out, sp_error *err)
 {
 	sp_model_selector selector;
+	sp_status status;
 	sp_v2_path path;
 
 	sp_v2_path_parse(&path, sp_http_request_head(request)->path);
 	selector = sp_route__v2_selector(&path);
 	sp_route__use_headers(&selector, request);
-	return sp_route__selection_status(sp_models_acquire(serving->models, &selector, out, err));
+	status = sp_models_acquire(serving->models, &selector, out, err);
+	sp_models_follow_field(serving->models, out, sp_sticky_find, body);
+	return sp_route__selection_status(status);
 }
 
 static void compute(sp_serving *serving, sp_worker *worker, sp_http_request *request)
@@ -104,22 +107,28 @@ static void compute(sp_serving *serving, sp_worker *worker, sp_http_request *req
 	bool protobuf = sp_route__is_protobuf(request);
 	const char *type = protobuf ? SP_ROUTE_PROTOBUF : NULL;
 	sp_servable servable = {0};
+	int64_t header_size = read_json_size(request);
 	size_t json_size = 0;
 	sp_http_header header;
+	sp_sticky_body sticky;
 	sp_route_body body;
 	char length[24];
 	sp_buffer out;
 	sp_error err;
 	int status = sp_route__read_body(&body, serving, request, &err);
 
+	sticky = (sp_sticky_body){.form = protobuf ? SP_STICKY_V2 : SP_STICKY_V2_JSON,
+				  .bytes = body.bytes,
+				  .json_size = header_size,
+				  .arena = worker->arena};
 	sp_route__init_answer(&out, serving);
 	if (status == 200)
-		status = hold(serving, request, &servable, &err);
+		status = hold(serving, request, &sticky, &servable, &err);
 	if (status == 200) {
 		sp_status result = protobuf ? answer_message(&servable, worker, request, body.bytes,
 							     &out, &err)
 					    : answer_json(&servable, worker, request, body.bytes,
-							  &out, &json_size, &err);
+							  header_size, &out, &json_size, &err);
 
 		/* SP_CORRUPT: the body is not JSON, which is the client's fault. */
 		status = result == SP_CORRUPT ? 400 : sp_route__http_status(result);

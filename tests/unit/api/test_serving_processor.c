@@ -380,6 +380,7 @@ static void signatures(void **state)
 {
 	serving_processor_handle *live = serving_processor_acquire(model);
 	const serving_processor_signature *all, *numbers, *texts;
+	const serving_processor_example_feature *feature;
 	const serving_processor_tensor_info *info;
 	size_t count;
 
@@ -400,6 +401,14 @@ static void signatures(void **state)
 	assert_string_equal(texts->method, "tensorflow/serving/predict");
 	assert_string_equal(texts->outputs[0]->alias, "same_t");
 	assert_null(serving_processor_handle_signature(live, "nobody"));
+	feature = serving_processor_handle_example_features(live, "texts", "t", &count);
+	assert_int_equal(count, 1);
+	assert_string_equal(feature->name.data, "f");
+	assert_int_equal(feature->dtype, SERVING_PROCESSOR_INT64);
+	assert_int_equal(feature->kind, SERVING_PROCESSOR_RAGGED);
+	assert_null(serving_processor_handle_example_features(live, NULL, "t", &count));
+	assert_int_equal(count, 0);
+	assert_null(serving_processor_handle_example_features(live, "nobody", "t", NULL));
 	serving_processor_release(live);
 }
 

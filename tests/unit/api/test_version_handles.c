@@ -180,6 +180,11 @@ static void a_held_version_answers_as_before(void **state)
 	assert_ptr_equal(serving_processor_handle_signature(held, NULL), signature);
 	assert_ptr_equal(serving_processor_handle_signature(held, "serving_default"), signature);
 	assert_null(serving_processor_handle_signature(held, "nobody"));
+	count = 1;
+	assert_null(serving_processor_handle_example_features(held, NULL, "x0", &count));
+	assert_int_equal(count, 0);
+	assert_null(serving_processor_handle_example_features(held, "nobody", "x0", NULL));
+	assert_null(serving_processor_handle_example_features(held, NULL, NULL, NULL));
 	assert_sum(held, 1, 1);
 	assert_sum(NULL, 2, 30);
 
@@ -368,6 +373,9 @@ static void no_handle_no_crash(void **state)
 	assert_null(serving_processor_handle_signatures(NULL, &count));
 	assert_int_equal(count, 0);
 	assert_null(serving_processor_handle_signature(NULL, NULL));
+	count = 1;
+	assert_null(serving_processor_handle_example_features(NULL, NULL, "x", &count));
+	assert_int_equal(count, 0);
 	assert_int_equal(
 		serving_processor_handle_run(NULL, NULL, NULL, 0, NULL, 0, &result, &error),
 		SERVING_PROCESSOR_INVALID);

@@ -52,6 +52,26 @@ static void large_blocks_leave_an_eighth_to_small_ones(void **state)
 	assert_int_equal(budget.freed, 7 * MB);
 }
 
+static void the_largest_blocks_leave_half_to_others(void **state)
+{
+	sp_budget budget;
+
+	(void)state;
+	sp_budget_init(&budget, 128 * MB);
+	assert_true(sp_budget_allows(&budget, 64 * MB));
+	assert_false(sp_budget_allows(&budget, 64 * MB + 1));
+	assert_int_equal(sp_budget_grow(&budget, 0, 40 * MB, 80 * MB), 40 * MB);
+	assert_int_equal(sp_budget_grow(&budget, 0, 16 * MB + 1, 32 * MB), 16 * MB + 1);
+	assert_int_equal(sp_budget_grow(&budget, 0, 17 * MB, 17 * MB), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(sp_budget_grow(&budget, 0, 16 * MB, 16 * MB), 16 * MB);
+	/* Whatever it is that fills the half. */
+	assert_int_equal(sp_budget_grow(&budget, 16 * MB, 17 * MB, 17 * MB), 0);
+	sp_budget_shrink(&budget, 40 * MB, 0);
+	sp_budget_shrink(&budget, 16 * MB + 1, 0);
+	assert_int_equal(sp_budget_grow(&budget, 16 * MB, 17 * MB, 17 * MB), 17 * MB);
+}
+
 static void a_block_gets_less_where_more_does_not_fit(void **state)
 {
 	sp_budget budget;
@@ -211,6 +231,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(tiny_blocks_are_free),
 		CASE(large_blocks_leave_an_eighth_to_small_ones),
+		CASE(the_largest_blocks_leave_half_to_others),
 		CASE(a_block_gets_less_where_more_does_not_fit),
 		CASE(it_is_scarce_when_a_quarter_is_used),
 		CASE(no_budget_has_no_bound),

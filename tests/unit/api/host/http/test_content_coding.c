@@ -103,6 +103,43 @@ static void size_and_ratio_are_limited(void **state)
 	assert_int_equal(decode_zeros(8 << 20, 128 << 20), SP_BUSY);
 }
 
+/* Runs of 252 bytes behind four that are not alike: they shrink, but to more than a 200th. */
+static sp_status decode_copies(size_t count)
+{
+	sp_buffer data, packed, out;
+	uint32_t random = 1;
+	sp_status status;
+	sp_error err;
+	char *at;
+
+	sp_buffer_init(&data, count);
+	at = sp_buffer_reserve(&data, count);
+	assert_non_null(at);
+	for (size_t i = 0; i < count; i += 256) {
+		random = random * 1664525 + 1013904223;
+		memset(at + i, (int)(random >> 24), count - i < 256 ? count - i : 256);
+		memcpy(at + i, &random, count - i < sizeof(random) ? count - i : sizeof(random));
+	}
+	sp_buffer_init(&packed, SIZE_MAX / 2);
+	sp_content_encode(&packed, SP_CODING_GZIP, (sp_bytes){data.data, count});
+	assert_false(packed.failed);
+	sp_buffer_init(&out, SIZE_MAX / 2);
+	status = sp_content_decode(&out, SP_CODING_GZIP, (sp_bytes){packed.data, packed.size},
+				   &err);
+	assert_true(status != SP_OK || out.size == count);
+	sp_buffer_fini(&out);
+	sp_buffer_fini(&packed);
+	sp_buffer_fini(&data);
+	return status;
+}
+
+static void no_body_becomes_larger_than_in_tensorflow_serving(void **state)
+{
+	(void)state;
+	assert_int_equal(decode_copies(SP_CODING_MAX_BYTES - 1), SP_OK);
+	assert_int_equal(decode_copies(SP_CODING_MAX_BYTES + 1), SP_BUSY);
+}
+
 static void names_are_those_of_http(void **state)
 {
 	(void)state;
@@ -125,6 +162,7 @@ int main(void)
 		cmocka_unit_test(every_truncation_is_refused),
 		cmocka_unit_test(damage_and_what_follows_the_end_are_refused),
 		cmocka_unit_test(size_and_ratio_are_limited),
+		cmocka_unit_test(no_body_becomes_larger_than_in_tensorflow_serving),
 		cmocka_unit_test(names_are_those_of_http),
 	};
 

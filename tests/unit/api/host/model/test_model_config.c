@@ -58,7 +58,7 @@ static void the_form_in_json(void **state)
 		"\"version_policy\": {\"specific\": [1, 2]},"
 		"\"version_labels\": {\"canary\": 2, \"stable\": \"newest\"},"
 		"\"split\": {\"shares\": [{\"label\": \"canary\", \"percent\": 5}],"
-		" \"sticky_header\": \"x-user\"},"
+		" \"sticky_header\": \"x-user\", \"sticky_field\": \"user_id\"},"
 		"\"shadow\": {\"version\": 2, \"percent\": 10, \"tolerance\": 0.01},"
 		"\"session_num\": 3},"
 		"{\"name\": \"b\", \"processor_config\": {\"checkpoint_dir\": \"/c\"}},"
@@ -74,6 +74,7 @@ static void the_form_in_json(void **state)
 	assert_string_equal(c->traffic.shares[0].label, "canary");
 	assert_true(c->traffic.shares[0].percent == 5);
 	assert_string_equal(c->traffic.header, "x-user");
+	assert_string_equal(c->traffic.field, "user_id");
 	assert_int_equal(c->traffic.shadow.version, 2);
 	assert_true(c->traffic.tolerance == 0.01);
 	assert_int_equal(c->session_num, 3);
