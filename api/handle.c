@@ -18,8 +18,7 @@ sp_status sp_handle_open(sp_handle **out, const char *model_config, sp_error *er
 	if (model_config == NULL)
 		return sp_error_set(err, SP_INVALID, "the configuration is NULL");
 	handle = sp_alloc_zero(1, sizeof(*handle));
-	if (handle == NULL)
-		return sp_no_memory(err, "a model");
+	SP_NEED_MEMORY(handle, err, "a model");
 	sp_config_read_log_keys(&handle->about, model_config);
 	sp_config_set_log(&handle->about);
 	outer = sp_log_set_subject(handle->about.model_name);

@@ -60,17 +60,14 @@ static sp_status run(const call *c, serving_processor_result *result, sp_error *
 	sp_named_tensor *views = sp_arena_array(arena, typed.input_count, sizeof(*views));
 	sp_typed_answer answer;
 
-	if (views == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu inputs",
-				    typed.input_count);
+	SP_NEED_MEMORY(views, err, "%zu inputs", typed.input_count);
 	for (size_t i = 0; i < typed.input_count; i++)
 		SP_TRY(take_input(&views[i], &c->inputs[i], err));
 	typed.inputs = views;
 	SP_TRY(sp_processor_run(c->processor, c->held, c->signature, &typed, &c->limits, arena,
 				&answer, err));
 	result->tensors = sp_arena_array(arena, answer.count, sizeof(*result->tensors));
-	if (result->tensors == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu outputs", answer.count);
+	SP_NEED_MEMORY(result->tensors, err, "%zu outputs", answer.count);
 	for (size_t i = 0; i < answer.count; i++)
 		give_tensor(&result->tensors[i], &answer.outputs[i]);
 	result->count = answer.count;

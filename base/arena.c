@@ -194,6 +194,11 @@ void sp_arena_set_budget(sp_arena *arena, sp_budget *budget)
 	arena->budget = budget;
 }
 
+sp_budget *sp_arena_budget(const sp_arena *arena)
+{
+	return arena->budget;
+}
+
 bool sp_arena_own(sp_arena *arena, void (*release)(void *object), void *object)
 {
 	owned *o = sp_arena_alloc(arena, sizeof(*o));
@@ -217,6 +222,39 @@ void *sp_arena_zeros(sp_arena *arena, size_t count, size_t size)
 	void *block = sp_arena_array(arena, count, size);
 
 	return block != NULL ? memset(block, 0, count * size) : NULL;
+}
+
+void *sp_arena_copy(sp_arena *arena, const void *from, size_t count, size_t room, size_t size)
+{
+	char *copy = sp_arena_array(arena, room, size);
+
+	if (copy == NULL)
+		return NULL;
+	if (count != 0)
+		memcpy(copy, from, count * size);
+	if (room != count)
+		memset(copy + count * size, 0, (room - count) * size);
+	return copy;
+}
+
+bool sp_arena_grow(sp_arena *arena, void *list, size_t *capacity, size_t count, size_t more,
+		   size_t size)
+{
+	enum { LEAST = 16 };
+	size_t room = 2 * *capacity;
+	void *items;
+
+	if (count + more <= *capacity)
+		return true;
+	room = room < count + more ? count + more : room;
+	room = room < LEAST ? LEAST : room;
+	memcpy(&items, list, sizeof(items));
+	items = sp_arena_copy(arena, items, count, room, size);
+	if (items == NULL)
+		return false;
+	memcpy(list, &items, sizeof(items));
+	*capacity = room;
+	return true;
 }
 
 char *sp_arena_text(sp_arena *arena, sp_bytes bytes)

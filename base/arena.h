@@ -40,6 +40,9 @@ bool sp_arena_own(sp_arena *arena, void (*release)(void *object), void *object);
 /* Its memory counts against the budget, as one block; call it before the first allocation. */
 void sp_arena_set_budget(sp_arena *arena, sp_budget *budget);
 
+/* NULL: no bound. */
+sp_budget *sp_arena_budget(const sp_arena *arena);
+
 /* NULL when out of memory.  Owned by the arena.  size 0 gives a valid pointer. */
 void *sp_arena_alloc(sp_arena *arena, size_t size);
 
@@ -48,6 +51,21 @@ void *sp_arena_array(sp_arena *arena, size_t count, size_t size);
 
 /* The same, all zero. */
 void *sp_arena_zeros(sp_arena *arena, size_t count, size_t size);
+
+/* A copy of `count` elements in an array of `room`, which are at least as many; the rest is zero.
+ */
+void *sp_arena_copy(sp_arena *arena, const void *from, size_t count, size_t room, size_t size);
+
+/*
+ * Makes room for `more` elements of `size` bytes behind the `count` of a list: `list` is the
+ * address of the pointer to them.  A full list moves to one of at least twice the room; the room is
+ * zero. False when out of memory; the list is then as it was.
+ */
+bool sp_arena_grow(sp_arena *arena, void *list, size_t *capacity, size_t count, size_t more,
+		   size_t size);
+
+#define SP_ARENA_GROW(arena, list, capacity, count, more) \
+	sp_arena_grow((arena), &(list), &(capacity), (count), (more), sizeof(*(list)))
 
 /* A terminated copy of the bytes; NULL when out of memory. */
 char *sp_arena_text(sp_arena *arena, sp_bytes bytes);

@@ -35,16 +35,8 @@ static sp_status read_names(sp_folder *out, DIR *dir, const char *path, sp_arena
 
 		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 			continue;
-		if (out->count == room) {
-			const char **more = sp_arena_array(arena, 2 * room + 16, sizeof(*more));
-
-			if (more == NULL)
-				return no_memory(path, err);
-			if (room != 0)
-				memcpy(more, out->names, room * sizeof(*more));
-			out->names = more;
-			room = 2 * room + 16;
-		}
+		if (!SP_ARENA_GROW(arena, out->names, room, out->count, 1))
+			return no_memory(path, err);
 		out->names[out->count] = sp_arena_text(arena, sp_bytes_of(name));
 		if (out->names[out->count++] == NULL)
 			return no_memory(path, err);

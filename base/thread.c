@@ -59,8 +59,7 @@ sp_status sp_thread_group_create(sp_thread_group **out, size_t count, const char
 	if (sp_size_mul(&size, count, sizeof(pthread_t)) &&
 	    sp_size_add(&size, size, sizeof(*group)))
 		group = sp_alloc_zero(1, size);
-	if (group == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu threads", count);
+	SP_NEED_MEMORY(group, err, "%zu threads", count);
 	pthread_mutex_init(&group->lock, NULL);
 	pthread_cond_init(&group->start, NULL);
 	group->main = main;

@@ -110,17 +110,37 @@ static bool skip_group(sp_wire *wire, uint32_t number)
 	return true;
 }
 
-sp_wire_result sp_wire__next_any(sp_wire *wire, sp_wire_field *field)
+bool sp_wire__next_any(sp_wire *wire, sp_wire_field *field)
 {
 	while (wire->at != wire->end) {
-		if (!read_tag(wire, field))
-			return SP_WIRE_MALFORMED;
-		if (field->type != SP_WIRE_GROUP_START)
-			return read_value(wire, field) ? SP_WIRE_FIELD : SP_WIRE_MALFORMED;
-		if (!skip_group(wire, field->number))
-			return SP_WIRE_MALFORMED;
+		bool group = false, good = read_tag(wire, field);
+
+		if (good) {
+			group = field->type == SP_WIRE_GROUP_START;
+			good = group ? skip_group(wire, field->number) : read_value(wire, field);
+		}
+		wire->malformed = !good;
+		if (!good || !group)
+			return good;
 	}
-	return SP_WIRE_END;
+	return false;
+}
+
+bool sp_wire_read(sp_bytes message, const sp_wire_place *places, size_t count)
+{
+	sp_wire wire = sp_wire_of(message);
+	sp_wire_field field;
+
+	while (sp_wire_next(&wire, &field))
+		for (size_t i = 0; i < count; i++) {
+			if (field.number != places[i].number || field.type != places[i].type)
+				continue;
+			if (field.type == SP_WIRE_BYTES)
+				*(sp_bytes *)places[i].out = field.bytes;
+			else
+				*(uint64_t *)places[i].out = field.value;
+		}
+	return !wire.malformed;
 }
 
 /* -------------------------------------------------------------- whole messages */
@@ -161,14 +181,13 @@ static bool check_member(sp_bytes bytes, const sp_wire_member *member, size_t de
 static bool check_message(sp_bytes message, const sp_wire_schema *schema, size_t depth)
 {
 	sp_wire wire = sp_wire_of(message);
-	sp_wire_result result;
 	sp_wire_field field;
 
-	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD)
+	while (sp_wire_next(&wire, &field))
 		if (field.type == SP_WIRE_BYTES && field.number < schema->count &&
 		    !check_member(field.bytes, &schema->members[field.number], depth))
 			return false;
-	return result == SP_WIRE_END;
+	return !wire.malformed;
 }
 
 bool sp_wire_check(sp_bytes message, const sp_wire_schema *schema)

@@ -39,6 +39,7 @@ typedef enum sp_wire_type {
 typedef struct sp_wire {
 	const unsigned char *at;
 	const unsigned char *end;
+	bool malformed; /* what made sp_wire_next() stop before the end */
 } sp_wire;
 
 typedef struct sp_wire_field {
@@ -52,10 +53,8 @@ static inline sp_wire sp_wire_of(sp_bytes message)
 {
 	const unsigned char *at = (const unsigned char *)message.data;
 
-	return (sp_wire){at, at != NULL ? at + message.size : at};
+	return (sp_wire){at, at != NULL ? at + message.size : at, false};
 }
-
-typedef enum sp_wire_result { SP_WIRE_FIELD, SP_WIRE_END, SP_WIRE_MALFORMED } sp_wire_result;
 
 /* Reads a varint below 2^14 and advances *at; -1: a larger one, or the bytes end. */
 static inline int sp_wire_read_small(const unsigned char **at, const unsigned char *end)
@@ -74,10 +73,13 @@ static inline int sp_wire_read_small(const unsigned char **at, const unsigned ch
 }
 
 /* The next field, of any form. */
-sp_wire_result sp_wire__next_any(sp_wire *wire, sp_wire_field *field);
+bool sp_wire__next_any(sp_wire *wire, sp_wire_field *field);
 
-/* The next field.  Those with a number below 16 and a short value are read in line. */
-static inline sp_wire_result sp_wire_next(sp_wire *wire, sp_wire_field *field)
+/*
+ * The next field; false at the end of the message and at bytes that are no field, which
+ * wire->malformed tells apart.  Fields with a number below 16 and a short value are read in line.
+ */
+static inline bool sp_wire_next(sp_wire *wire, sp_wire_field *field)
 {
 	const unsigned char *at = wire->at;
 
@@ -87,16 +89,29 @@ static inline sp_wire_result sp_wire_next(sp_wire *wire, sp_wire_field *field)
 		if (field->type == SP_WIRE_VARINT) {
 			field->value = at[1];
 			wire->at = at + 2;
-			return SP_WIRE_FIELD;
+			return true;
 		}
 		if (field->type == SP_WIRE_BYTES && wire->end - at - 2 >= at[1]) {
 			field->bytes = (sp_bytes){(const char *)at + 2, at[1]};
 			wire->at = at + 2 + at[1];
-			return SP_WIRE_FIELD;
+			return true;
 		}
 	}
 	return sp_wire__next_any(wire, field);
 }
+
+/* Where the value of a field goes: to a uint64_t (VARINT) or to an sp_bytes (BYTES). */
+typedef struct sp_wire_place {
+	uint32_t number;
+	sp_wire_type type;
+	void *out;
+} sp_wire_place;
+
+/*
+ * Reads the fields that have a place, [count], and passes over the others.  Of a repeated field the
+ * last one counts; a field that is missing leaves its place as it is.  False: malformed.
+ */
+bool sp_wire_read(sp_bytes message, const sp_wire_place *places, size_t count);
 
 /* Reads a varint of any length. */
 bool sp_wire__read_any_varint(sp_wire *wire, uint64_t *value);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * Prints the usage and exits for -h, --help or help; exits with an error for any other option,
- * because no program of bench/ has options.
+ * Prints the usage and exits for -h, --help or help; exits with an error for any other option: a
+ * program that has some reads them before.
  */
 static inline void sp_bench_read_options(int argc, char **argv, const char *usage)
 {

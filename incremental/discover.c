@@ -96,8 +96,7 @@ static sp_status find_file(const char **prefix, bool *found, struct stat *info, 
 	const char *path = sp_arena_printf(s->arena, "%s/%s", folder, name);
 
 	*prefix = sp_arena_printf(s->arena, "%s/%.*s", folder, (int)stem.size, stem.data);
-	if (path == NULL || *prefix == NULL)
-		return sp_no_memory(err, "the names of a version");
+	SP_NEED_MEMORY(path != NULL && *prefix != NULL, err, "the names of a version");
 	return sp_folder_find(found, info, path, S_IFREG, err);
 }
 
@@ -135,8 +134,7 @@ static sp_status find_delta(best_step *out, const search *s, const char *folder,
 		sp_error why;
 		sp_status status;
 
-		if (deltas == NULL)
-			return sp_no_memory(err, "the names of a version");
+		SP_NEED_MEMORY(deltas, err, "the names of a version");
 		status = find_best_step(out, s, deltas, &why);
 		if (status != SP_OK && status != SP_NOT_FOUND) /* NOT_FOUND: no deltas */
 			return sp_error_set(err, status, "%s", why.text);
@@ -190,8 +188,7 @@ static sp_status list_folders(version_folder **out, const search *s, const char 
 
 		if (!sp_checkpoint_is_version(name))
 			continue;
-		if (path == NULL || folder == NULL)
-			return sp_no_memory(err, "the names of a version");
+		SP_NEED_MEMORY(path != NULL && folder != NULL, err, "the names of a version");
 		SP_TRY(sp_folder_find(&found, &info, path, S_IFREG, err));
 		if (!found)
 			continue;
@@ -203,8 +200,7 @@ static sp_status list_folders(version_folder **out, const search *s, const char 
 					   .plausible = written <= s->now + TRUST_SECONDS &&
 							written <= seconds_of(info.st_ctim) +
 									   TRUST_SECONDS};
-		if (folder->path == NULL)
-			return sp_no_memory(err, "the names of a version");
+		SP_NEED_MEMORY(folder->path, err, "the names of a version");
 		*out = folder;
 	}
 	return SP_OK;
@@ -400,8 +396,7 @@ static sp_status take_delta(sp_discovery *out, best_step *delta, const search *s
 					   "delta %" PRId64 " waits for full checkpoint %" PRId64
 					   ", whose data is there without its index: %s.index",
 					   delta->step, c->data.step, c->data.prefix);
-		if (out->why == NULL)
-			return sp_no_memory(err, "the names of a version");
+		SP_NEED_MEMORY(out->why, err, "the names of a version");
 		SP_TRY(find_delta(delta, s, folder, c->full.step, c->data.step, err));
 	}
 	out->version.delta_prefix = delta->prefix;
@@ -423,8 +418,7 @@ static sp_status wait_for_index(sp_discovery *out, const search *s, const char *
 		out->why = sp_arena_printf(
 			s->arena, "full checkpoint %" PRId64 " waits for its index: %s.index",
 			data.step, data.prefix);
-		if (out->why == NULL)
-			return sp_no_memory(err, "the names of a version");
+		SP_NEED_MEMORY(out->why, err, "the names of a version");
 	}
 	return sp_error_set(err, SP_NOT_FOUND, "%s holds no checkpoint index", folder);
 }
@@ -578,8 +572,7 @@ sp_status sp_discover_older(sp_found_version *out, const char *checkpoint_dir,
 	if (slash != NULL) {
 		folder = sp_arena_printf(arena, "%.*s", (int)(slash - than->full_prefix),
 					 than->full_prefix);
-		if (folder == NULL)
-			return sp_no_memory(err, "the names of a version");
+		SP_NEED_MEMORY(folder, err, "the names of a version");
 	}
 	if (folder == NULL || strrchr(folder, '/') == NULL)
 		return sp_error_set(err, SP_NOT_FOUND, "%s is in no folder of versions",

@@ -31,14 +31,12 @@ static sp_status find_graph(bool *is_folder, bool *has_graph, const char *base, 
 	struct stat info;
 
 	*has_graph = false;
-	if (folder == NULL)
-		return sp_no_memory(err, "the names of a version");
+	SP_NEED_MEMORY(folder, err, "the names of a version");
 	SP_TRY(sp_folder_find(is_folder, &info, folder, S_IFDIR, err));
 	for (size_t i = 0; i < 2 && *is_folder && !*has_graph; i++) {
 		const char *path = sp_arena_printf(arena, "%s/%s", folder, files[i]);
 
-		if (path == NULL)
-			return sp_no_memory(err, "the names of a version");
+		SP_NEED_MEMORY(path, err, "the names of a version");
 		SP_TRY(sp_folder_find(has_graph, &info, path, S_IFREG, err));
 	}
 	return SP_OK;
@@ -92,8 +90,7 @@ static sp_status find_numbered(sp_discovery *out, const char *base, int64_t only
 		out->why = sp_arena_printf(arena,
 					   "SavedModel %" PRId64 " waits for %s/saved_model.pb",
 					   without_graph.number, out->waiting.full_prefix);
-		if (out->why == NULL)
-			return sp_no_memory(err, "the names of a version");
+		SP_NEED_MEMORY(out->why, err, "the names of a version");
 	}
 	if (best.number < 0)
 		return sp_error_set(err, SP_NOT_FOUND, "%s holds no numbered SavedModel", base);
@@ -104,8 +101,7 @@ static sp_status find_numbered(sp_discovery *out, const char *base, int64_t only
 						     "two folders of %s mean number %" PRId64
 						     ": %s is served, %s is not",
 						     base, best.number, best.name, other.name);
-		if (note == NULL || note->text == NULL)
-			return sp_no_memory(err, "the names of a version");
+		SP_NEED_MEMORY(note != NULL && note->text != NULL, err, "the names of a version");
 		out->notes = note;
 	}
 	return name_version(&out->version, base, &best, arena, err);

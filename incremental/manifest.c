@@ -42,18 +42,8 @@ static int64_t ms_of(struct timespec time)
 
 static sp_manifest_file *add(listing *l)
 {
-	if (l->count == l->room) {
-		size_t room = l->room != 0 ? 2 * l->room : 16;
-		sp_manifest_file *files = sp_arena_array(l->arena, room, sizeof(*files));
-
-		if (files == NULL)
-			return NULL;
-		if (l->count != 0)
-			memcpy(files, l->files, l->count * sizeof(*files));
-		l->files = files;
-		l->room = room;
-	}
-	return &l->files[l->count++];
+	return SP_ARENA_GROW(l->arena, l->files, l->room, l->count, 1) ? &l->files[l->count++]
+								       : NULL;
 }
 
 static void list_folder(listing *l, const char *name, sp_manifest_kind kind, const char *prefix,

@@ -28,6 +28,7 @@ struct sp_processor {
 	atomic_bool closing;
 	atomic_bool serving;
 	sp_session_group *group;
+	sp_splitter *splitter;           /* NULL: requests are not split */
 	sp_session_group *acquire_slots; /* a slot in `published` per thread that acquires */
 	/* The live sp_version; slots: one per session number, then one per acquiring thread. */
 	sp_published *published;
@@ -72,6 +73,9 @@ static sp_status open_configured(sp_processor *processor, const char *json, sp_e
 		.max_waiting = (size_t)config->max_waiting,
 		.homes = config->homes};
 	SP_TRY(sp_session_group_create(&processor->group, &sessions, err));
+	if (config->split_batch_rows != 0)
+		SP_TRY(sp_splitter_create(&processor->splitter, processor->group,
+					  (size_t)config->split_batch_rows, err));
 	SP_TRY(sp_published_create(&processor->published, sessions.count + ACQUIRE_SLOTS, err));
 	sessions = (sp_session_group_options){.count = ACQUIRE_SLOTS, .max_waiting = SIZE_MAX};
 	SP_TRY(sp_session_group_create(&processor->acquire_slots, &sessions, err));
@@ -87,8 +91,7 @@ sp_status sp_processor_open(sp_processor **out, const char *config, sp_error *er
 	sp_processor *processor = sp_alloc_zero(1, sizeof(*processor));
 	sp_status status;
 
-	if (processor == NULL)
-		return sp_no_memory(err, "a processor");
+	SP_NEED_MEMORY(processor, err, "a processor");
 	pthread_mutex_init(&processor->pool_lock, NULL);
 	status = open_configured(processor, config, err);
 	if (status != SP_OK) {
@@ -104,6 +107,7 @@ void sp_processor_close(sp_processor *processor)
 	if (processor == NULL)
 		return;
 	sp_thread_pool_destroy(processor->pool);
+	sp_splitter_destroy(processor->splitter);
 	sp_timeline_close(processor->timeline);
 	pthread_mutex_destroy(&processor->pool_lock);
 	atomic_store(&processor->closing, true);
@@ -286,6 +290,7 @@ static sp_status admit(sp_processor *processor, const sp_version *held, const ch
 		.session = sp_session_set_get(version->runtime->sessions, number),
 		.snapshot = sp_weights_snapshot(version->weights),
 		.endpoint = sp_runtime_endpoint(version->runtime, signature),
+		.split = {processor->splitter, version->runtime->sessions},
 		.limits = limits,
 		.trace = sp_traced_steps(out->traced)};
 	if (out->target.endpoint == NULL)

@@ -31,8 +31,7 @@ sp_status sp_published_create(sp_published **out, size_t count, sp_error *err)
 	if (count <= (SIZE_MAX - sizeof(*published)) / sizeof(published->slots[0]))
 		published = sp_alloc_aligned(
 			CACHE_LINE, sizeof(*published) + count * sizeof(published->slots[0]));
-	if (published == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu sessions", count);
+	SP_NEED_MEMORY(published, err, "%zu sessions", count);
 	published->count = count;
 	atomic_init(&published->object, NULL);
 	for (size_t i = 0; i < count; i++)

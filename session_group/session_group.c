@@ -21,8 +21,7 @@ sp_status sp_session_group_create(sp_session_group **out, const sp_session_group
 	sp_status status;
 
 	assert(options->count >= 1);
-	if (group == NULL)
-		return sp_no_memory(err, "%zu sessions", options->count);
+	SP_NEED_MEMORY(group, err, "%zu sessions", options->count);
 	group->options = *options;
 	status = sp_slots_create(&group->slots, options->count, options->max_waiting, err);
 	if (status != SP_OK) {
@@ -95,6 +94,11 @@ sp_status sp_session_group_acquire(size_t *out, sp_session_group *group, int64_t
 			"the deadline of the request has passed: all of %zu sessions are busy",
 			group->options.count);
 	return status;
+}
+
+bool sp_session_group_try_acquire(size_t *out, sp_session_group *group)
+{
+	return sp_slots_try_acquire(out, group->slots, wish_for(group));
 }
 
 void sp_session_group_release(sp_session_group *group, size_t number)

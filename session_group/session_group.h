@@ -55,6 +55,9 @@ size_t sp_session_group_count(const sp_session_group *group);
 SP_MUST_CHECK sp_status sp_session_group_acquire(size_t *out, sp_session_group *group,
 						 int64_t deadline_ns, sp_error *err);
 
+/* Acquires an idle number below count; false at once when there is none. */
+bool sp_session_group_try_acquire(size_t *out, sp_session_group *group);
+
 /* The caller must no longer use the session and the version of this number. */
 void sp_session_group_release(sp_session_group *group, size_t number);
 

@@ -20,8 +20,7 @@ sp_status sp_session_set_create(sp_session_set **out, const sp_program *program,
 	assert(count >= 1);
 	if (count <= (SIZE_MAX - sizeof(*set)) / sizeof(set->sessions[0]))
 		set = sp_alloc_zero(1, sizeof(*set) + count * sizeof(set->sessions[0]));
-	if (set == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu sessions", count);
+	SP_NEED_MEMORY(set, err, "%zu sessions", count);
 	set->count = count;
 	set->homes = homes;
 	for (size_t i = 0; i < count; i++) {

@@ -65,8 +65,7 @@ sp_status sp_slots_create(sp_slots **out, size_t count, size_t max_waiting, sp_e
 	if (count <= (SIZE_MAX - sizeof(*slots)) / sizeof(slots->slots[0]))
 		slots = sp_alloc_aligned(CACHE_LINE,
 					 sizeof(*slots) + count * sizeof(slots->slots[0]));
-	if (slots == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu slots", count);
+	SP_NEED_MEMORY(slots, err, "%zu slots", count);
 	atomic_init(&slots->balance, (int64_t)count);
 	pthread_mutex_init(&slots->lock, NULL);
 	slots->first = NULL;
@@ -230,6 +229,16 @@ sp_status sp_slots_acquire(size_t *out, sp_slots *slots, sp_slots_wish wish, int
 		return SP_DEADLINE;
 	*out = take_idle(slots, wish);
 	return SP_OK;
+}
+
+bool sp_slots_try_acquire(size_t *out, sp_slots *slots, sp_slots_wish wish)
+{
+	int_least64_t before;
+
+	if (!decrement(slots, 0, &before))
+		return false;
+	*out = take_idle(slots, wish);
+	return true;
 }
 
 void sp_slots_release(sp_slots *slots, size_t i)

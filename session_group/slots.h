@@ -43,6 +43,9 @@ typedef struct sp_slots_wish {
 SP_MUST_CHECK sp_status sp_slots_acquire(size_t *out, sp_slots *slots, sp_slots_wish wish,
 					 int64_t deadline_ns);
 
+/* Acquires the idle slot that is preferred most; false at once when none is idle. */
+bool sp_slots_try_acquire(size_t *out, sp_slots *slots, sp_slots_wish wish);
+
 /* Releases a slot; any thread may. */
 void sp_slots_release(sp_slots *slots, size_t slot);
 

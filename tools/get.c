@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "storage/image/image.h"
 #include "storage/rows/rows.h"
 #include "tools/catalogue.h"
@@ -48,8 +47,7 @@ static sp_status parse_keys(search *s, sp_error *err)
 	s->count = tool->argument_count - 1;
 	s->keys = sp_arena_zeros(tool->arena, s->count, sizeof(*s->keys));
 	s->sorted = sp_arena_array(tool->arena, s->count, sizeof(*s->sorted));
-	if (s->keys == NULL || s->sorted == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu keys", s->count);
+	SP_NEED_MEMORY(s->keys != NULL && s->sorted != NULL, err, "%zu keys", s->count);
 	for (size_t i = 0; i < s->count; i++) {
 		const char *text = tool->arguments[i + 1];
 		char *end;
@@ -98,8 +96,7 @@ static sp_status take_row(part_search *p, wanted *w, const void *row, int64_t fr
 
 	if (w->row == NULL)
 		w->row = sp_arena_alloc(p->s->tool->arena, size);
-	if (w->row == NULL)
-		return sp_no_memory(err, "a row");
+	SP_NEED_MEMORY(w->row, err, "a row");
 	memcpy(w->row, row, size);
 	w->part = p->part->name;
 	w->in_delta = p->table->delta;

@@ -97,8 +97,7 @@ sp_status sp_graph_tables_find(sp_graph_table **out, size_t *count, const sp_sav
 
 	*out = tables;
 	*count = 0;
-	if (tables == NULL || handles == NULL)
-		return sp_no_memory(err, "the tables of a graph");
+	SP_NEED_MEMORY(tables != NULL && handles != NULL, err, "the tables of a graph");
 	sp_map_init(&dealt, arena);
 	SP_TRY(sp_part_routes_find(&dealt, graph, arena, err));
 	for (size_t i = 0; i < graph->node_count; i++)
@@ -191,8 +190,7 @@ sp_status sp_graph_restored_find(const sp_graph_restored **out, size_t *count,
 		total += names != NULL ? names->count : 0;
 	}
 	*out = all = sp_arena_array(arena, total, sizeof(*all));
-	if (all == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu names", total);
+	SP_NEED_MEMORY(all, err, "%zu names", total);
 	for (size_t i = 0; i < graph->node_count; i++) {
 		const sp_tensor *names = restored_names(graph, &graph->nodes[i]);
 

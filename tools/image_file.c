@@ -39,8 +39,7 @@ static sp_status report_norms(sp_report *report, const sp_rows *rows, sp_error *
 	float *row = sp_alloc_zero(shape->dim, sizeof(*row));
 	sp_norms norms = {0};
 
-	if (row == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a row");
+	SP_NEED_MEMORY(row, err, "a row");
 	for (size_t slot = 0; slot < shape->placement.slot_count; slot++) {
 		sp_stored_row stored;
 		int64_t key;
@@ -145,8 +144,7 @@ static sp_status walk(sp_verification *v, const sp_rows *rows, const char *name,
 	float *row = sp_alloc_zero(shape->dim, sizeof(*row));
 	size_t count = 0, lost = 0, not_finite = 0;
 
-	if (row == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a row");
+	SP_NEED_MEMORY(row, err, "a row");
 	for (size_t slot = 0; slot < shape->placement.slot_count; slot++) {
 		sp_stored_row here, found;
 		int64_t key;
@@ -177,8 +175,7 @@ static sp_status walk_all(sp_verification *v, sp_image *image, sp_error *err)
 		sp_status status;
 		sp_rows *rows;
 
-		if (text == NULL)
-			return sp_error_set(err, SP_NO_MEMORY, "no memory for a name");
+		SP_NEED_MEMORY(text, err, "a name");
 		SP_TRY(sp_image_take_rows(&rows, image, table, err));
 		status = walk(v, rows, text, err);
 		sp_rows_release(rows);

@@ -280,8 +280,7 @@ static sp_status report_rows(sp_tool *tool, const sp_bundle *bundle,
 			    .capacity = capacity};
 	sp_norms norms = {0};
 
-	if (frequent.keys == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu keys", capacity);
+	SP_NEED_MEMORY(frequent.keys, err, "%zu keys", capacity);
 	/* SSD rows first: if a row is also in the tensors, that one is newer. */
 	read_ssd(tool, &norms, &frequent, bundle, table);
 	for (size_t i = 0; i < table->part_count; i++) {

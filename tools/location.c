@@ -50,8 +50,7 @@ sp_status sp_location_find(sp_location *out, const char *path, sp_arena *arena, 
 	const char *prefix = without_index(path, arena);
 
 	*out = (sp_location){.path = path};
-	if (prefix == NULL)
-		return sp_no_memory(err, "a path");
+	SP_NEED_MEMORY(prefix, err, "a path");
 	if (existing(prefix, ".index", arena) != NULL) {
 		out->kind = SP_LOCATION_CHECKPOINT;
 		out->full_prefix = prefix;

@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/file.h"

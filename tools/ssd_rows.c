@@ -15,8 +15,7 @@ static sp_status visit_all(sp_ssd_record *record, size_t dim, sp_ssd_visit *visi
 	float *rows = sp_alloc_zero(PIECE * dim, sizeof(*rows));
 	sp_status status = SP_OK;
 
-	if (rows == NULL)
-		return sp_no_memory(err, "rows of an SSD tier");
+	SP_NEED_MEMORY(rows, err, "rows of an SSD tier");
 	for (size_t first = 0, n; first < count && status == SP_OK; first += n) {
 		sp_ssd_piece piece = {keys, counted ? freqs : NULL, rows, 0};
 
@@ -47,8 +46,7 @@ sp_status sp_ssd_rows_each(const sp_bundle *bundle, const sp_catalogue_part *par
 	sp_ssd_record *record;
 	sp_status status;
 
-	if (index == NULL)
-		return sp_no_memory(err, "a path");
+	SP_NEED_MEMORY(index, err, "a path");
 	if (!sp_file_exists(index))
 		return SP_OK;
 	SP_TRY(sp_ssd_record_open(&record, &options, err));

@@ -67,8 +67,7 @@ static sp_status verify_tensor(sp_verification *v, const sp_bundle_entry *entry,
 	sp_error why;
 	sp_status status;
 
-	if (name == NULL)
-		return sp_no_memory(err, "a name");
+	SP_NEED_MEMORY(name, err, "a name");
 	if (entry->sliced || entry->dtype == SP_STRING)
 		status = read_at_once(v, entry, &why);
 	else

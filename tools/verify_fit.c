@@ -218,8 +218,7 @@ static sp_status verify_variables(sp_verification *v, const sp_saved_model *mode
 	for (size_t i = 0; i < count; i++) {
 		const char *name = sp_arena_text(arena, wanted[i].name);
 
-		if (name == NULL)
-			return sp_no_memory(err, "a name");
+		SP_NEED_MEMORY(name, err, "a name");
 		if (!is_of_table(wanted[i].name))
 			verify_variable(v, name, &wanted[i]);
 	}

@@ -72,112 +72,17 @@ enum { IGNORED_COUNT = sizeof(ignored) / sizeof(ignored[0]) };
 
 _Static_assert(IGNORED_COUNT <= 64, "sp_flags.ignored has a bit for each");
 
+/* How the members of sp_flags are set; the order is that of --help. */
 static const flag flags[] = {
-	{"model_base_path", TEXT, AT(model_base_path), NULL, 0, 0, "FOLDER",
-	 "a SavedModel, or a folder of numbered ones: the highest is served"},
-	{"processor_config", TEXT, AT(processor_config), NULL, 0, 0, "FILE",
-	 "the processor's configuration (JSON), instead of --model_base_path"},
-	{"model_config_file", TEXT, AT(model_config_file), NULL, 0, 0, "FILE",
-	 "the models to serve, in TensorFlow Serving's text format or JSON (docs/models.md)"},
-	{"model_config_file_poll_wait_seconds", NUMBER, AT(model_config_file_poll_wait_seconds),
-	 "0", 0, DAY_MS, "S", "how often to look whether that file has changed; 0: on SIGHUP only"},
-	{"file_system_poll_wait_seconds", NUMBER, AT(file_system_poll_wait_seconds), "1", -1,
-	 DAY_MS, "S", "how often to look for versions of models; 0: once"},
-	{"num_load_threads", NUMBER, AT(num_load_threads), "0", 0, 256, "N",
-	 "models that are loaded at a time; 0: one"},
-	{"max_num_load_retries", NUMBER, AT(max_num_load_retries), "5", 0, INT64_C(2147483647), "N",
-	 "how often a version that cannot be loaded is tried again"},
-	{"load_retry_interval_micros", NUMBER, AT(load_retry_interval_micros), "60000000", 0,
-	 DAY_MS *INT64_C(1000), "US", "time between two such attempts"},
-	{"allow_version_labels_for_unavailable_models", SWITCH,
-	 AT(allow_version_labels_for_unavailable_models), "false", 0, 0, NULL,
-	 "new labels may be given to versions that are not available"},
-	{"traffic_split", TEXT, AT(traffic_split), NULL, 0, 0, "LIST",
-	 "LABEL=PERCENT,...: so many of the requests that name no version go to that one"},
-	{"traffic_sticky_field", TEXT, AT(traffic_sticky_field), NULL, 0, 0, "NAME",
-	 "requests with equal first values of this input go to the same version"},
-	{"traffic_sticky_header", TEXT, AT(traffic_sticky_header), NULL, 0, 0, "NAME",
-	 "requests with equal values of this header go to the same version"},
-	{"traffic_shadow", TEXT, AT(traffic_shadow), NULL, 0, 0, "LIST",
-	 "LABEL=PERCENT,...: so many are also computed by that version, and compared"},
-	{"wait_for_models", SWITCH, AT(wait_for_models), "false", 0, 0, NULL,
-	 "a model that is not there yet, or cannot be loaded, does not end the process"},
-	{"model_name", TEXT, AT(model_name), "default", 0, 0, "NAME", "the model's name in URLs"},
-	{"signature_name", TEXT, AT(signature_name), NULL, 0, 0, "NAME",
-	 "for requests that name none; default serving_default, or what the configuration says"},
-	{"saved_model_tags", TEXT, AT(saved_model_tags), NULL, 0, 0, "LIST",
-	 "comma-separated tags of the metagraph to serve; default serve, or the only one there is"},
-	{"version_labels", TEXT, AT(version_labels), "", 0, 0, "LIST",
-	 "comma-separated labels of the served version, for /labels/ in URLs"},
-	{"admin_routes", SWITCH, AT(admin_routes), "false", 0, 0, NULL,
-	 "versions and orders about them over HTTP, for whoever can connect"},
-	{"log_format", CHOICE, AT(log_format), NULL, 0, 0, "text|json",
-	 "form of log lines; default what the configuration says, or text"},
-	{"log_level", CHOICE, AT(log_level), NULL, 0, 0, "debug|info|warning|error",
-	 "lower log lines are dropped; default what the configuration says, or info"},
-	{"eas_token", TEXT, AT(eas_token), NULL, 0, 0, "LIST",
-	 "comma-separated tokens of which requests to /api/predict/ need one; default none"},
-	{"metrics_path", TEXT, AT(metrics_path), "/monitoring/prometheus/metrics", 0, 0, "PATH",
-	 "where Prometheus finds metrics; empty: nowhere"},
-	{"monitoring_config_file", TEXT, AT(monitoring_config_file), NULL, 0, 0, "FILE",
-	 "TensorFlow Serving's MonitoringConfig, instead of --metrics_path"},
-	{"enable_batching", SWITCH, AT(enable_batching), "false", 0, 0, NULL,
-	 "run requests that wait at the same time together"},
-	{"batching_parameters_file", TEXT, AT(batching_parameters_file), NULL, 0, 0, "FILE",
-	 "TensorFlow Serving's BatchingParameters, with --enable_batching"},
-	{"session_num", NUMBER, AT(session_num), "0", 0, 1024, "N",
-	 "sessions of the model; 0: as many as --rest_api_num_threads"},
-
-	{"compat", CHOICE, AT(compat), "none", 0, 0, "tfs|none",
-	 "tfs: the defaults of tensorflow_model_server, as by that name"},
-	{"rest_api_port", NUMBER, AT(rest_api_port), "8501", 0, 65535, "PORT",
-	 "where to listen; 0: any free port, with --compat=tfs none"},
-	{"port", NUMBER, AT(port), NULL, 0, 65535, "PORT",
-	 "a further port; every port answers all protocols; 0: any free one"},
-	{"grpc_socket_path", TEXT, AT(grpc_socket_path), NULL, 0, 0, "PATH",
-	 "a further socket of the file system"},
-	{"ssl_config_file", TEXT, AT(ssl_config_file), NULL, 0, 0, "FILE",
-	 "TLS on --port, as TensorFlow Serving's SSLConfig says"},
-	{"use_alts_credentials", SWITCH, AT(use_alts_credentials), "false", 0, 0, NULL,
-	 "not supported: an error if it is true"},
-	{"rest_api_host", TEXT, AT(rest_api_host), "127.0.0.1", 0, 0, "ADDRESS",
-	 "address to listen on; 0.0.0.0 for all"},
+#define SP_FLAG_TEXT(name, initial, value, help) \
+	{#name, TEXT, AT(name), initial, 0, 0, value, help},
+#define SP_FLAG_CHOICE(name, initial, value, help) \
+	{#name, CHOICE, AT(name), initial, 0, 0, value, help},
+#define SP_FLAG_NUMBER(name, initial, least, most, value, help) \
+	{#name, NUMBER, AT(name), initial, least, most, value, help},
+#define SP_FLAG_SWITCH(name, help) {#name, SWITCH, AT(name), "false", 0, 0, NULL, help},
+#include "api/host/flags.inc"
 	{"bind", TEXT, AT(rest_api_host), NULL, 0, 0, "ADDRESS", "the same as --rest_api_host"},
-	{"port_file", TEXT, AT(port_file), NULL, 0, 0, "FILE",
-	 "where to write the port, once the model is served"},
-	{"reuse_port", SWITCH, AT(reuse_port), "false", 0, 0, NULL,
-	 "share the port with other processes that say so, too"},
-	{"rest_api_num_threads", NUMBER, AT(rest_api_num_threads), "0", 0, 1024, "N",
-	 "threads that compute; 0: one per CPU and one more"},
-	{"rest_api_num_io_threads", NUMBER, AT(rest_api_num_io_threads), "0", 0, 256, "N",
-	 "threads that talk to clients; 0: one per eight CPUs"},
-	{"rest_api_timeout_in_ms", NUMBER, AT(rest_api_timeout_in_ms), "30000", 1, DAY_MS, "MS",
-	 "time for a request, from its first byte until it is computed"},
-	{"rest_api_enable_cors_support", SWITCH, AT(rest_api_enable_cors_support), "false", 0, 0,
-	 NULL, "let any web page call"},
-	{"enable_serialization_as_tensor_content", SWITCH,
-	 AT(enable_serialization_as_tensor_content), "false", 0, 0, NULL,
-	 "gRPC: answers have the values of tensors in tensor_content"},
-	{"grpc_compress_answers", SWITCH, AT(grpc_compress_answers), "false", 0, 0, NULL,
-	 "gRPC: compress answers for clients that accept it"},
-	{"idle_timeout_in_ms", NUMBER, AT(idle_timeout_in_ms), "60000", 1, DAY_MS, "MS",
-	 "how long a connection may be silent"},
-	{"max_body_bytes", NUMBER, AT(max_body_bytes), "2147483647", 1, INT64_C(2147483647),
-	 "BYTES", "larger requests are refused"},
-	{"max_connections", NUMBER, AT(max_connections), "10000", 1, 1000000, "N",
-	 "connections open at a time"},
-	{"max_queue", NUMBER, AT(max_queue), "1024", 1, 1000000, "N",
-	 "requests that may wait; beyond, 503 at once"},
-	{"max_request_memory", NUMBER, AT(max_request_memory), "0", 0, INT64_MAX, "BYTES",
-	 "for all requests and answers together; beyond, 503 at once; 0: a quarter of the "
-	 "machine's"},
-
-	{"drain_delay_in_ms", NUMBER, AT(drain_delay_in_ms), "5000", 0, DAY_MS, "MS",
-	 "after SIGTERM: serve on for so long, not ready"},
-	{"drain_timeout_in_ms", NUMBER, AT(drain_timeout_in_ms), "20000", 0, DAY_MS, "MS",
-	 "after that: wait at most so long for requests to end"},
-	{"version", SWITCH, AT(version), "false", 0, 0, NULL, "print the version"},
-	{"help", SWITCH, AT(help), "false", 0, 0, NULL, "print this"},
 };
 
 enum { FLAG_COUNT = sizeof(flags) / sizeof(flags[0]) };
@@ -407,8 +312,10 @@ static bool is_tfs(int argc, char **argv)
 }
 
 /*
- * TensorFlow Serving lets whoever connects change its models.  Here that is so with its defaults,
- * and where only this machine can connect to a host whose models come from a file.
+ * Whether RPCs may change the models.  TensorFlow Serving always allows it.  This host allows it
+ * with
+ * --admin_routes, with TensorFlow Serving's defaults, and if its models come from
+ * --model_config_file and it listens on a loopback address, which only this machine can reach.
  */
 static bool may_order_by_rpc(const sp_flags *out)
 {

@@ -16,7 +16,7 @@
 
 enum { MAX_ORDERS = 4, MAX_SCRAPES = 4, FIRST_ARENA = 4 << 10 };
 
-/* Threads whose requests wait for a batch, unless the flags say how many threads there are. */
+/* Threads for requests that wait for a batch, unless a flag sets the number of threads. */
 enum { BATCH_WAITERS = 64 };
 
 enum { MAX_HEAD_BYTES = 16 << 10, HEAD_TIMEOUT_MS = 10000 };
@@ -268,8 +268,8 @@ static sp_status start_batching(sp_host *host, size_t runners, sp_error *err)
 }
 
 /*
- * With batching, one thread more than run a model is at work, to read the next requests; the others
- * are for requests that wait.
+ * With batching, one thread more than the runners works at a time, so that it can decode the next
+ * requests.  The other threads take the places of those that wait for a batch.
  */
 static sp_request_queue *create_queue(const sp_host *host, size_t runners)
 {

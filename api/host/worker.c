@@ -16,6 +16,13 @@ sp_status sp_worker_init(sp_worker *worker, sp_budget *budget, sp_error *err)
 	return SP_OK;
 }
 
+void sp_worker_trim(sp_worker *worker)
+{
+	sp_json_request_trim(worker->json);
+	sp_json_examples_trim(worker->examples);
+	sp_v2_request_trim(worker->v2);
+}
+
 void sp_worker_fini(sp_worker *worker)
 {
 	sp_json_request_destroy(worker->json);

@@ -37,6 +37,9 @@ typedef void sp_job(struct sp_serving *serving, sp_worker *worker, sp_http_reque
 /* Its memory counts against the budget. */
 SP_MUST_CHECK sp_status sp_worker_init(sp_worker *worker, sp_budget *budget, sp_error *err);
 
+/* Frees the memory of a large request. */
+void sp_worker_trim(sp_worker *worker);
+
 /* All zero is fine. */
 void sp_worker_fini(sp_worker *worker);
 

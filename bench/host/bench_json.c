@@ -205,11 +205,10 @@ typedef struct encoding {
 static void encode(void *context)
 {
 	encoding *e = context;
-	const serving_processor_tensor *list[] = {&e->tensor};
 	sp_error err;
 
 	sp_buffer_clear(&e->out);
-	if (sp_json_response_write(&e->out, list, 1, e->row, &err) == SP_OK && !e->out.failed)
+	if (sp_json_response_write(&e->out, &e->tensor, 1, e->row, &err) == SP_OK && !e->out.failed)
 		return;
 	fprintf(stderr, "%s failed\n", e->name);
 	exit(1);

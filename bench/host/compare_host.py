@@ -12,8 +12,8 @@ rounds (rates, times) and their minima (CPU time).  Cases:
     grpc       the same over gRPC (h2load)
     spread     ev-wdl, JSON, 8 connections
     open       ev-wdl, JSON, random arrivals at 80 % of the rate of `spread`
-    overload   ev-wdl, its largest JSON body, three times the rate of 8 connections
 
+What more requests than it can answer do to it is bench/host/overload.py's.
 "cpu" is user and system time of the server per request; "library" what the host's metrics say of the time in the library; "host" the difference.
 """
 import argparse
@@ -32,50 +32,7 @@ import time
 if set(sys.argv[1:]) & {"-h", "--help", "help"}:
     sys.exit(print(sys.modules["__main__"].__doc__))
 
-PROTOBUF = "application/x-protobuf"
-TYPES = {"DT_FLOAT": (1, "f"), "DT_DOUBLE": (2, "d"), "DT_INT32": (3, "i"), "DT_INT64": (9, "q"), "DT_STRING": (7, None)}
-
-
-# ---------------------------------------------------------------------- bodies
-
-
-def varint(value):
-    out = b""
-    while value > 127:
-        out, value = out + bytes([value & 127 | 128]), value >> 7
-    return out + bytes([value])
-
-
-def field(number, data):
-    return varint(number << 3 | 2) + varint(len(data)) + data
-
-
-def flatten(value):
-    if not isinstance(value, list):
-        return [], [value]
-    parts = [flatten(item) for item in value]
-    return [len(value)] + (parts[0][0] if parts else []), [leaf for part in parts for leaf in part[1]]
-
-
-def tensor(value, dtype):
-    number, letter = TYPES[dtype]
-    shape, leaves = flatten(value)
-    out = b"\x08" + varint(number) + field(2, b"".join(field(2, b"\x08" + varint(size)) for size in shape))
-    if letter:
-        return out + field(4, struct.pack("<%d%s" % (len(leaves), letter), *leaves))
-    return out + b"".join(field(8, leaf.encode() if isinstance(leaf, str) else leaf["b64"].encode()) for leaf in leaves)
-
-
-def message(body, metadata, model):
-    """tensorflow.serving.PredictRequest of a columnar body."""
-    inputs = json.loads(body)["inputs"]
-    known = metadata["metadata"]["signature_def"]["signature_def"]["serving_default"]["inputs"]
-    if len(known) == 1 and not isinstance(inputs, dict):
-        inputs = {next(iter(known)): inputs}
-    out = field(1, field(1, model.encode()))
-    for name, value in inputs.items():
-        out += field(2, field(1, name.encode()) + field(2, tensor(value, known[name]["dtype"])))
-    return out
+from protocols import PROTOBUF, Call, message  # noqa: E402
 
 
 # --------------------------------------------------------------------- servers
@@ -83,7 +40,7 @@ def message(body, metadata, model):
 
 class Server:
     def __init__(self, command, port, **options):
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+        self.process = subprocess.Popen(command, **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **options})
         self.port = port
 
     def cpu_ns(self):
@@ -106,13 +63,18 @@ class Host(Server):
         for key in "savedmodel_dir", "checkpoint_dir":
             if key in config:
                 config[key] = os.path.join(os.path.abspath(case), config[key])
-        path, port = os.path.join(self.folder.name, "config"), os.path.join(self.folder.name, "port")
+        path = os.path.join(self.folder.name, "config")
         with open(path, "w") as file:
             json.dump(config, file)
-        super().__init__([program, "--processor_config=" + path, "--rest_api_port=0", "--port_file=" + port, *flags], 0)
+        self.start([program, "--processor_config=" + path, *flags])
+
+    def start(self, command, **options):
+        """Runs serving_host with these flags, and returns when it serves."""
+        port = os.path.join(self.folder.name, "port")
+        super().__init__([*command, "--rest_api_port=0", "--port_file=" + port], 0, **options)
         while not os.path.exists(port):
             if self.process.poll() is not None:
-                sys.exit(program + " ended")
+                sys.exit(command[0] + " ended")
             time.sleep(0.02)
         time.sleep(0.1)
         with open(port) as file:
@@ -160,10 +122,9 @@ class Bench:
     def load(self, server, path, body, connections=1, rate=0, kind="application/json", seconds=None):
         """One run of the load generator, with the CPU time and the library's time per request."""
         before, library = server.cpu_ns(), server.library() if isinstance(server, Host) else (0, 0)
-        output = subprocess.check_output([
-            os.path.join(self.tools, "bench_http"), str(server.port), path, body, str(connections), str(seconds or self.args.seconds),
-            str(rate), kind])
-        result = json.loads(output)
+        call = Call(path, None, None, kind)
+        result = json.loads(subprocess.check_output(
+            call.command(self.tools, server.port, body, connections, seconds or self.args.seconds, rate)))
         done = max(result["count"], 1)
         result["cpu"] = (server.cpu_ns() - before) / 1e3 / done
         if isinstance(server, Host):
@@ -230,20 +191,12 @@ class Bench:
         if want("grpc"):
             framed = self.file("grpc", b"\0" + struct.pack(">I", len(packed)) + packed)
             self.note("grpc", who, self.h2load(host, "/tensorflow.serving.PredictionService/Predict", framed))
-        if want("spread") or want("open") or want("overload"):
+        if want("spread") or want("open"):
             json_file = self.file("json", body)
             most = self.load(host, path, json_file, connections=8)
             self.note("spread", who, most)
             if want("open"):
                 self.note("open", who, self.load(host, path, json_file, connections=64, rate=0.8 * most["rate"]))
-            if want("overload"):
-                large = self.file("large", self.body("ev-wdl", 1 << 20))
-                most = self.load(host, path, large, connections=8)
-                host.end()
-                host = Host(program, self.golden("ev-wdl"), ["--max_queue=64"])
-                result = self.load(host, path, large, connections=512, rate=3 * most["rate"])
-                result["goodput"] = result["rate"] / most["rate"]
-                self.note("overload", who, result)
         host.end()
 
     def run(self):
@@ -258,15 +211,13 @@ class Bench:
         self.print()
 
     def print(self):
-        print("%-10s %-7s %9s %8s %8s %8s %8s %8s %8s %8s %9s %8s" % (
-            "case", "server", "rate", "cpu us", "library", "host us", "p50 us", "p99 us", "p99/p50", "goodput", "ref. p99", "refused"))
+        print("%-10s %-7s %9s %8s %8s %8s %8s %8s %8s" % ("case", "server", "rate", "cpu us", "library", "host us", "p50 us", "p99 us", "p99/p50"))
         for (case, who), results in sorted(self.rows.items()):
             def of(key, choose=statistics.median):
                 return choose([result.get(key, float("nan")) for result in results])
             ratio = statistics.median([r["p99"] / r["p50"] if r.get("p50") else float("nan") for r in results])
-            print("%-10s %-7s %9.0f %8.1f %8.1f %8.1f %8.1f %8.1f %8.2f %8.2f %9.0f %8.0f" % (
-                case, who, of("rate"), of("cpu", min), of("library", min), of("host", min), of("p50"), of("p99"), ratio, of("goodput"),
-                of("refused_p99"), of("refused")))
+            print("%-10s %-7s %9.0f %8.1f %8.1f %8.1f %8.1f %8.1f %8.2f" % (
+                case, who, of("rate"), of("cpu", min), of("library", min), of("host", min), of("p50"), of("p99"), ratio))
         self.print_ratios()
 
     def print_ratios(self):

@@ -6,8 +6,7 @@
 sp_status sp_prepare_outputs(sp_prepare *prepare, size_t count, sp_dtype dtype, sp_error *err)
 {
 	prepare->out_dtypes = sp_arena_array(prepare->arena, count, sizeof(sp_dtype));
-	if (prepare->out_dtypes == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu outputs", count);
+	SP_NEED_MEMORY(prepare->out_dtypes, err, "%zu outputs", count);
 	prepare->out_count = count;
 	for (size_t i = 0; i < count; i++)
 		prepare->out_dtypes[i] = dtype;
@@ -56,6 +55,28 @@ sp_status sp_call_output(const sp_call *call, size_t i, sp_dtype dtype, const sp
 	return sp_workspace_tensor(call->workspace, call->out[i], dtype, shape, call->err);
 }
 
+sp_status sp_call_output_scalar(const sp_call *call, size_t i, sp_dtype dtype)
+{
+	sp_shape shape = sp_shape_scalar();
+
+	return sp_call_output(call, i, dtype, &shape);
+}
+
+sp_status sp_call_output_vector(const sp_call *call, size_t i, sp_dtype dtype, int64_t count)
+{
+	sp_shape shape = sp_shape_vector(count);
+
+	return sp_call_output(call, i, dtype, &shape);
+}
+
+sp_status sp_call_output_matrix(const sp_call *call, size_t i, sp_dtype dtype, int64_t rows,
+				int64_t columns)
+{
+	sp_shape shape = sp_shape_matrix(rows, columns);
+
+	return sp_call_output(call, i, dtype, &shape);
+}
+
 void sp_call_forward(const sp_call *call, size_t i, size_t from, const sp_shape *shape)
 {
 	*call->out[i] = *call->in[from];
@@ -102,15 +123,33 @@ sp_status sp_call_invalid(const sp_call *call, const char *fmt, ...)
 	return sp_error_set(call->err, SP_INVALID, "%s", text);
 }
 
+sp_status sp_call_need_rank(const sp_call *call, size_t i, int rank)
+{
+	char text[SP_SHAPE_TEXT_SIZE];
+
+	if (call->in[i]->shape.rank == rank)
+		return SP_OK;
+	return sp_call_invalid(call, "input %zu must be of rank %d, not of shape %s", i, rank,
+			       sp_shape_text(&call->in[i]->shape, text));
+}
+
+sp_status sp_call_need_scalar(const sp_call *call, size_t i)
+{
+	char text[SP_SHAPE_TEXT_SIZE];
+
+	if (call->in[i]->shape.rank <= 1 && call->in[i]->count == 1)
+		return SP_OK;
+	return sp_call_invalid(call, "input %zu must be a scalar, not of shape %s", i,
+			       sp_shape_text(&call->in[i]->shape, text));
+}
+
 sp_status sp_call_scalar(const sp_call *call, size_t i, int64_t *out)
 {
 	const sp_tensor *in = call->in[i];
 
 	if (in->count != 1 || in->shape.rank > 1)
-		return sp_call_invalid(call,
-				       "input %zu must be a scalar, not of rank %d with %zu "
-				       "elements",
-				       i, in->shape.rank, in->count);
+		return sp_call_invalid(call, "input %zu must be a scalar: rank %d, %zu elements", i,
+				       in->shape.rank, in->count);
 	*out = sp_tensor_index(in, 0);
 	return SP_OK;
 }

@@ -128,6 +128,7 @@ typedef struct sp_op {
 	 */
 	const char *outputs;
 	unsigned flags;
+	const char *types; /* of sp_prepare_types(), if that is all there is to prepare */
 
 	sp_status (*prepare)(sp_prepare *prepare, sp_error *err);
 
@@ -143,6 +144,15 @@ typedef struct sp_op {
 				  .prepare = prepare_op,             \
 				  .run = run_op}
 
+/* The same for an operator whose preparation is sp_prepare_types() and nothing else. */
+#define SP_DEFINE_TYPED_OP(op, output_names, op_flags, op_types, run_op) \
+	const sp_op sp_op_##op = {.name = #op,                           \
+				  .outputs = output_names,               \
+				  .flags = op_flags,                     \
+				  .types = op_types,                     \
+				  .prepare = sp_prepare_by_types,        \
+				  .run = run_op}
+
 /* The operator of an opcode; NULL for SP_OPCODE_NONE. */
 const sp_op *sp_op_of(sp_opcode opcode);
 
@@ -153,6 +163,24 @@ sp_opcode sp_opcode_find(const char *name);
 const sp_op *sp_op_find(const char *name);
 
 /* ------------------------------------------------------------- for prepare */
+
+/*
+ * Checks the inputs against a declaration, and states the outputs: "string index E -> E bool".
+ *
+ *   float, string, ...  an element type, as sp_dtype_name() has it
+ *   @name               the type that attribute `name` has
+ *   any, index          any type; int32 or int64
+ *   a letter            one type wherever it stands: T, U any; I, J int32 or int64; S these or
+ *                       int16; F floating; N int32, int64, float or double; E plain bytes of a
+ *                       known size; P the same, neither strings nor handles
+ *
+ * One word may stand for any number of inputs, "T*", or for at least one, "T+".  Without "->" no
+ * outputs are stated.
+ */
+SP_MUST_CHECK sp_status sp_prepare_types(sp_prepare *prepare, const char *types, sp_error *err);
+
+/* The same with the operator's own declaration. */
+SP_MUST_CHECK sp_status sp_prepare_by_types(sp_prepare *prepare, sp_error *err);
 
 /* States the outputs: `count` of them, all of `dtype`. */
 SP_MUST_CHECK sp_status sp_prepare_outputs(sp_prepare *prepare, size_t count, sp_dtype dtype,
@@ -180,6 +208,12 @@ sp_status sp_prepare_unsupported(const sp_prepare *prepare, sp_dtype dtype, sp_e
 SP_MUST_CHECK sp_status sp_call_output(const sp_call *call, size_t i, sp_dtype dtype,
 				       const sp_shape *shape);
 
+SP_MUST_CHECK sp_status sp_call_output_scalar(const sp_call *call, size_t i, sp_dtype dtype);
+SP_MUST_CHECK sp_status sp_call_output_vector(const sp_call *call, size_t i, sp_dtype dtype,
+					      int64_t count);
+SP_MUST_CHECK sp_status sp_call_output_matrix(const sp_call *call, size_t i, sp_dtype dtype,
+					      int64_t rows, int64_t columns);
+
 /* Output i shares the bytes of input `from`, under a shape with as many elements. */
 void sp_call_forward(const sp_call *call, size_t i, size_t from, const sp_shape *shape);
 
@@ -200,8 +234,25 @@ void *sp_call_bytes(const sp_call *call, size_t count, size_t size);
 /* SP_NO_MEMORY with a message, after a NULL from sp_call_bytes(). */
 sp_status sp_call_no_memory(const sp_call *call);
 
+/* `to` becomes sp_call_bytes(); returns SP_NO_MEMORY from the calling function past the limit. */
+#define SP_CALL_BYTES(to, call, count, size)                   \
+	do {                                                   \
+		(to) = sp_call_bytes((call), (count), (size)); \
+		if ((to) == NULL)                              \
+			return sp_call_no_memory(call);        \
+	} while (0)
+
+/* The same for `count` of what `to` points at. */
+#define SP_CALL_ARRAY(to, call, count) SP_CALL_BYTES(to, call, count, sizeof(*(to)))
+
 /* sp_error_set(call->err, SP_INVALID, ...) */
 sp_status sp_call_invalid(const sp_call *call, const char *fmt, ...) SP_PRINTF(2, 3);
+
+/* SP_INVALID unless input i is of that rank. */
+SP_MUST_CHECK sp_status sp_call_need_rank(const sp_call *call, size_t i, int rank);
+
+/* SP_INVALID unless input i is one element: a scalar, or a vector of one. */
+SP_MUST_CHECK sp_status sp_call_need_scalar(const sp_call *call, size_t i);
 
 /* Reads a scalar, or a one-element vector where TensorFlow does, from an int32 or int64 input. */
 SP_MUST_CHECK sp_status sp_call_scalar(const sp_call *call, size_t i, int64_t *out);

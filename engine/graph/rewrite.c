@@ -19,17 +19,12 @@ sp_status sp_rewrite_begin(sp_rewrite *rw, sp_graph *graph, sp_error *err)
 
 sp_status sp_rewrite_add(sp_rewrite *rw, const sp_node *node, uint32_t *at)
 {
-	if (rw->count == rw->capacity) {
-		size_t capacity = rw->count == 0 ? rw->graph->node_count + 16 : 2 * rw->count;
-		sp_node *nodes = sp_arena_array(rw->graph->arena, capacity, sizeof(*nodes));
+	/* Most graphs keep their size. */
+	size_t more = rw->count == 0 ? rw->graph->node_count + 16 : 1;
 
-		if (nodes == NULL || capacity > UINT32_MAX)
-			return sp_rewrite_no_memory(rw);
-		if (rw->count != 0)
-			memcpy(nodes, rw->nodes, rw->count * sizeof(*nodes));
-		rw->nodes = nodes;
-		rw->capacity = capacity;
-	}
+	if (!SP_ARENA_GROW(rw->graph->arena, rw->nodes, rw->capacity, rw->count, more) ||
+	    rw->capacity > UINT32_MAX)
+		return sp_rewrite_no_memory(rw);
 	*at = (uint32_t)rw->count;
 	rw->nodes[rw->count++] = *node;
 	return SP_OK;

@@ -123,17 +123,8 @@ static sp_node *add_node(sp_importer *im, uint32_t *at)
 {
 	sp_graph *graph = im->graph;
 
-	if (graph->node_count == im->capacity) {
-		size_t capacity = im->capacity != 0 ? 2 * im->capacity : 256;
-		sp_node *nodes = sp_arena_array(im->arena, capacity, sizeof(*nodes));
-
-		if (nodes == NULL)
-			return NULL;
-		if (graph->node_count != 0)
-			memcpy(nodes, graph->nodes, graph->node_count * sizeof(*nodes));
-		graph->nodes = nodes;
-		im->capacity = capacity;
-	}
+	if (!SP_ARENA_GROW(im->arena, graph->nodes, im->capacity, graph->node_count, 1))
+		return NULL;
 	*at = (uint32_t)graph->node_count;
 	return &graph->nodes[graph->node_count++];
 }

@@ -35,19 +35,9 @@ static sp_status add_functions(sp_importer *im, const sp_graph_def *library)
 {
 	const sp_function_def *functions = library->functions;
 	size_t count = library->function_count;
-	size_t needed = im->known_count + count;
 
-	if (needed > im->known_capacity) {
-		size_t capacity = 2 * needed;
-		sp_known_function *known = sp_arena_zeros(im->scratch, capacity, sizeof(*known));
-
-		if (known == NULL)
-			return sp_import__no_memory(im);
-		if (im->known_count != 0)
-			memcpy(known, im->known, im->known_count * sizeof(*known));
-		im->known = known;
-		im->known_capacity = capacity;
-	}
+	if (!SP_ARENA_GROW(im->scratch, im->known, im->known_capacity, im->known_count, count))
+		return sp_import__no_memory(im);
 	for (size_t i = 0; i < count; i++) {
 		sp_bytes name = sp_bytes_of(functions[i].name);
 

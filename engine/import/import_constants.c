@@ -20,8 +20,7 @@ static sp_status write_tensor(sp_importer *im, const sp_repeated_values *from,
 	if (!sp_shape_count(&from->shape, &count) ||
 	    !sp_size_mul(&bytes, count, sp_dtype_size(dtype)) || bytes > im->repeated_left)
 		return sp_error_set(im->err, SP_INVALID,
-				    "node '%s': constants of this graph repeat values into more "
-				    "than %zu bytes",
+				    "node '%s': constants repeat values into more than %zu bytes",
 				    node_name, SP_IMPORT_MAX_REPEATED);
 	im->repeated_left -= bytes;
 	SP_TRY(sp_tensor_create(tensor, im->arena, dtype, &from->shape, im->err));
@@ -63,10 +62,10 @@ sp_status sp_import__write_constants(sp_importer *im, sp_node *flat)
 		if (flat->attrs[i].kind != SP_ATTR_REPEATED)
 			continue;
 		if (attrs == NULL) {
-			attrs = sp_arena_array(im->arena, flat->attr_count, sizeof(*attrs));
+			attrs = sp_arena_copy(im->arena, flat->attrs, flat->attr_count,
+					      flat->attr_count, sizeof(*attrs));
 			if (attrs == NULL)
 				return sp_import__no_memory(im);
-			memcpy(attrs, flat->attrs, flat->attr_count * sizeof(*attrs));
 			flat->attrs = attrs;
 		}
 		attrs[i].kind = SP_ATTR_TENSOR;

@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "base/size.h"
 #include "engine/import/import_internal.h"
 
 /*
@@ -133,21 +132,6 @@ static bool is_refused(const finder *fi)
 	return fi->scope->loops_error != NULL;
 }
 
-/* Makes room for one more element in a list of `count`; NULL without memory. */
-static void *grow(finder *fi, void *list, size_t count, size_t *capacity, size_t size)
-{
-	size_t more = 2 * count + 8;
-	void *grown = list;
-
-	if (count < *capacity)
-		return list;
-	grown = sp_arena_array(fi->im->scratch, more, size);
-	if (grown != NULL && count != 0)
-		memcpy(grown, list, count * size);
-	*capacity = more;
-	return grown;
-}
-
 /* --------------------------------------------------------- 1. live nodes */
 
 /* False for a reference to nothing: import.c reports it if the node is reached. */
@@ -190,9 +174,8 @@ static sp_status find_live(finder *fi, const char *const *wanted, size_t wanted_
 
 		fi->first_edge[fi->order[at]] = fi->edge_count;
 		for (size_t i = 0; i < def->input_count; i++) {
-			fi->edges = grow(fi, fi->edges, fi->edge_count, &fi->edge_capacity,
-					 sizeof(*fi->edges));
-			if (fi->edges == NULL)
+			if (!SP_ARENA_GROW(fi->im->scratch, fi->edges, fi->edge_capacity,
+					   fi->edge_count, 1))
 				return sp_import__no_memory(fi->im);
 			(void)resolve(fi, def->inputs[i], &e);
 			fi->edges[fi->edge_count++] = e;
@@ -297,9 +280,9 @@ static sp_status enter_frame(finder *fi, uint32_t node, uint32_t outer, uint32_t
 		return SP_OK;
 	}
 	*out = (uint32_t)loops->frame_count;
-	loops->frames = grow(fi, loops->frames, loops->frame_count, &fi->frame_capacity,
-			     sizeof(*loops->frames));
-	if (loops->frames == NULL || sp_map_put(&fi->frame_names, text, *out) == SP_MAP_NO_MEMORY)
+	if (!SP_ARENA_GROW(fi->im->scratch, loops->frames, fi->frame_capacity, loops->frame_count,
+			   1) ||
+	    sp_map_put(&fi->frame_names, text, *out) == SP_MAP_NO_MEMORY)
 		return sp_import__no_memory(fi->im);
 	loops->frames[loops->frame_count++] = (frame){
 		.outer = outer, .depth = depth_of(fi, outer) + 1, .cond = NONE, .enters = NONE};
@@ -393,8 +376,7 @@ static sp_status set_merge(finder *fi, uint32_t node)
 	}
 	enter->merge = node;
 	f = &fi->loops->frames[n->frame];
-	f->merges = grow(fi, f->merges, f->merge_count, &f->merge_capacity, sizeof(*f->merges));
-	if (f->merges == NULL)
+	if (!SP_ARENA_GROW(fi->im->scratch, f->merges, f->merge_capacity, f->merge_count, 1))
 		return sp_import__no_memory(fi->im);
 	n->role = MERGE;
 	n->variable = (uint32_t)f->merge_count;
@@ -639,9 +621,8 @@ static sp_status gather_controls(finder *fi)
 		for (size_t i = 0; i < def->input_count; i++) {
 			if (def->inputs[i][0] != '^')
 				continue;
-			owner->controls = grow(fi, owner->controls, owner->control_count,
-					       &capacities[n->frame], sizeof(*owner->controls));
-			if (owner->controls == NULL)
+			if (!SP_ARENA_GROW(fi->im->scratch, owner->controls, capacities[n->frame],
+					   owner->control_count, 1))
 				return sp_import__no_memory(fi->im);
 			owner->controls[owner->control_count++] = def->inputs[i];
 		}

@@ -34,17 +34,9 @@ sp_status sp_import__add_regions(sp_importer *im, uint32_t around, uint32_t coun
 			return sp_error_set(im->err, SP_INVALID,
 					    "conditions and loops are nested more than %d deep",
 					    MAX_REGION_DEPTH);
-	if (graph->region_count + count > im->region_capacity) {
-		size_t capacity = 2 * (graph->region_count + count) + 16;
-		uint32_t *list = sp_arena_zeros(im->arena, capacity, sizeof(*list));
-
-		if (list == NULL)
-			return sp_import__no_memory(im);
-		if (graph->region_count != 0)
-			memcpy(list, graph->around, graph->region_count * sizeof(*list));
-		graph->around = list;
-		im->region_capacity = capacity;
-	}
+	if (!SP_ARENA_GROW(im->arena, graph->around, im->region_capacity, graph->region_count,
+			   count))
+		return sp_import__no_memory(im);
 	*first = (uint32_t)graph->region_count;
 	for (uint32_t i = 0; i < count; i++)
 		graph->around[graph->region_count++] = around;

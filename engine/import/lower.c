@@ -42,12 +42,11 @@ static sp_opcode lowered(sp_opcode opcode)
 /* `node` with one more attribute. */
 static sp_status add_attr(lowering *lo, sp_node *node, const sp_attr *attr)
 {
-	sp_attr *attrs = sp_arena_array(lo->rw.graph->arena, node->attr_count + 1, sizeof(*attrs));
+	sp_attr *attrs = sp_arena_copy(lo->rw.graph->arena, node->attrs, node->attr_count,
+				       node->attr_count + 1, sizeof(*attrs));
 
 	if (attrs == NULL)
 		return sp_rewrite_no_memory(&lo->rw);
-	if (node->attr_count != 0)
-		memcpy(attrs, node->attrs, node->attr_count * sizeof(*attrs));
 	attrs[node->attr_count++] = *attr;
 	node->attrs = attrs;
 	return SP_OK;

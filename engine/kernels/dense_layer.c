@@ -50,9 +50,7 @@ sp_status sp_dense_layer_create(sp_dense_layer **out, const sp_dense_spec *spec,
 	if (sp_size_mul(&count, columns, spec->k) && sp_size_mul(&count, count, sizeof(float)) &&
 	    sp_size_add(&count, count, sizeof(*layer)))
 		layer = sp_alloc_aligned(64, count);
-	if (layer == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a layer of [%zu,%zu]",
-				    spec->k, spec->n);
+	SP_NEED_MEMORY(layer, err, "a layer of [%zu,%zu]", spec->k, spec->n);
 	*layer = (sp_dense_layer){
 		.k = spec->k, .n = spec->n, .activation = spec->activation, .panel = panel};
 	pack(layer, spec);

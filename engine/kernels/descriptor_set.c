@@ -199,8 +199,7 @@ sp_status sp_descriptor_fields(sp_bytes message, sp_arena *arena, sp_proto_field
 
 	SP_TRY(count_texts(message, MESSAGE_FIELD, count, err));
 	*out = sp_arena_array(arena, *count, sizeof(**out));
-	if (*out == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu fields", *count);
+	SP_NEED_MEMORY(*out, err, "%zu fields", *count);
 	while (sp_protobuf_next(&at))
 		if (sp_protobuf_is_message(&at, MESSAGE_FIELD))
 			SP_TRY(read_field(at.bytes, SP_PROTO_MAX_NUMBER, &(*out)[n++], err));

@@ -158,11 +158,10 @@ static bool renumber_inputs(const pass *d, sp_node *node)
 		    d->numbers[d->first_read[from.node] + from.port] == from.port)
 			continue;
 		if (inputs == NULL) {
-			inputs = sp_arena_array(d->graph->arena, node->input_count,
-						sizeof(*inputs));
+			inputs = sp_arena_copy(d->graph->arena, node->inputs, node->input_count,
+					       node->input_count, sizeof(*inputs));
 			if (inputs == NULL)
 				return false;
-			memcpy(inputs, node->inputs, node->input_count * sizeof(*inputs));
 			node->inputs = inputs;
 		}
 		inputs[k].port = d->numbers[d->first_read[from.node] + from.port];

@@ -63,17 +63,8 @@ static void classify(fusion *fu, uint32_t i)
 
 static sp_status add_column(fusion *fu, const column *found)
 {
-	if (fu->count == fu->capacity) {
-		size_t capacity = fu->capacity != 0 ? 2 * fu->capacity : 64;
-		column *columns = sp_arena_array(fu->scratch, capacity, sizeof(*columns));
-
-		if (columns == NULL)
-			return no_memory(fu);
-		if (fu->count != 0)
-			memcpy(columns, fu->columns, fu->count * sizeof(*columns));
-		fu->columns = columns;
-		fu->capacity = capacity;
-	}
+	if (!SP_ARENA_GROW(fu->scratch, fu->columns, fu->capacity, fu->count, 1))
+		return no_memory(fu);
 	fu->columns[fu->count++] = *found;
 	fu->column_of[found->anchor] = (uint32_t)fu->count;
 	return SP_OK;

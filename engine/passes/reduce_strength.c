@@ -76,8 +76,7 @@ static sp_status replace(reduction *r, sp_node *node, sp_opcode opcode, sp_port 
 {
 	sp_port *inputs = sp_arena_array(r->graph->arena, 1, sizeof(*inputs));
 
-	if (inputs == NULL)
-		return sp_error_set(r->err, SP_NO_MEMORY, "no memory for the graph");
+	SP_NEED_MEMORY(inputs, r->err, "the graph");
 	inputs[0] = input;
 	node->inputs = inputs;
 	node->input_count = 1;
@@ -153,14 +152,12 @@ static bool exchanges_inner(const reduction *r, const sp_node *transpose)
 /* Negates a bool attribute, which is false when absent. */
 static sp_status flip(reduction *r, sp_node *node, const char *name)
 {
-	sp_attr *attrs = sp_arena_array(r->graph->arena, node->attr_count + 1, sizeof(*attrs));
+	sp_attr *attrs = sp_arena_copy(r->graph->arena, node->attrs, node->attr_count,
+				       node->attr_count + 1, sizeof(*attrs));
 	const sp_attr *old = sp_node_attr(node, name);
 	size_t at = old != NULL ? (size_t)(old - node->attrs) : node->attr_count;
 
-	if (attrs == NULL)
-		return sp_error_set(r->err, SP_NO_MEMORY, "no memory for the graph");
-	if (node->attr_count != 0)
-		memcpy(attrs, node->attrs, node->attr_count * sizeof(*attrs));
+	SP_NEED_MEMORY(attrs, r->err, "the graph");
 	attrs[at] = (sp_attr){.name = name, .kind = SP_ATTR_BOOL, .b = old == NULL || !old->b};
 	node->attrs = attrs;
 	node->attr_count += old == NULL;
@@ -183,8 +180,7 @@ static sp_status multiply_transposed(reduction *r, sp_node *node)
 		if (from == NULL || !exchanges_inner(r, from))
 			continue;
 		inputs = sp_arena_array(r->graph->arena, 2, sizeof(*inputs));
-		if (inputs == NULL)
-			return sp_error_set(r->err, SP_NO_MEMORY, "no memory for the graph");
+		SP_NEED_MEMORY(inputs, r->err, "the graph");
 		inputs[side] = from->inputs[0];
 		inputs[1 - side] = node->inputs[1 - side];
 		node->inputs = inputs;

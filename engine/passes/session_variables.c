@@ -188,9 +188,9 @@ sp_status sp_graph_make_session_variables(sp_graph *graph, const sp_request_boun
 		    .is_read = mark(graph, NULL, 0),
 		    .is_tainted = mark(graph, NULL, 0)};
 
-	if (is_fed == NULL || is_seen == NULL || f.is_fetched == NULL || f.depends_on == NULL ||
-	    f.is_read == NULL || f.is_tainted == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the graph");
+	SP_NEED_MEMORY(is_fed != NULL && is_seen != NULL && f.is_fetched != NULL &&
+			       f.depends_on != NULL && f.is_read != NULL && f.is_tainted != NULL,
+		       err, "the graph");
 	SP_TRY(sp_graph_find_variables(graph, &f.variables, err));
 	for (uint32_t i = 0; i < graph->node_count; i++) {
 		const sp_node *node = &graph->nodes[i];

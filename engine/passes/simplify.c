@@ -278,12 +278,9 @@ static sp_status redirect(simplifier *si, sp_node *node)
 		if (from.node == node->inputs[k].node && from.port == node->inputs[k].port)
 			continue;
 		if (inputs == NULL) {
-			inputs = sp_arena_array(si->graph->arena, node->input_count,
-						sizeof(*inputs));
-			if (inputs == NULL)
-				return sp_error_set(si->err, SP_NO_MEMORY,
-						    "no memory for the graph");
-			memcpy(inputs, node->inputs, node->input_count * sizeof(*inputs));
+			inputs = sp_arena_copy(si->graph->arena, node->inputs, node->input_count,
+					       node->input_count, sizeof(*inputs));
+			SP_NEED_MEMORY(inputs, si->err, "the graph");
 			node->inputs = inputs;
 		}
 		inputs[k] = from;

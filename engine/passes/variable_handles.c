@@ -35,8 +35,7 @@ sp_status sp_graph_find_variables(sp_graph *graph, const uint32_t **variables, s
 	uint32_t *out = sp_arena_array(graph->arena, graph->node_count, sizeof(*out));
 	sp_map handles;
 
-	if (out == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the graph");
+	SP_NEED_MEMORY(out, err, "the graph");
 	sp_map_init(&handles, graph->arena);
 	for (uint32_t i = 0; i < graph->node_count; i++) {
 		const sp_node *node = &graph->nodes[i];

@@ -161,17 +161,10 @@ static sp_status add_values(compiler *co, sp_prepared *node, const sp_dtype *dty
 {
 	sp_program *program = co->program;
 
-	while (program->value_count + count > co->value_capacity) {
-		size_t capacity = co->value_capacity != 0 ? 2 * co->value_capacity : 1024;
-		sp_value *values = sp_arena_array(program->arena, capacity, sizeof(*values));
-
-		if (values == NULL || capacity > UINT32_MAX)
-			return no_memory(co);
-		if (program->value_count != 0)
-			memcpy(values, program->values, program->value_count * sizeof(*values));
-		program->values = values;
-		co->value_capacity = capacity;
-	}
+	if (!SP_ARENA_GROW(program->arena, program->values, co->value_capacity,
+			   program->value_count, count) ||
+	    co->value_capacity > UINT32_MAX)
+		return no_memory(co);
 	node->first_value = (uint32_t)program->value_count;
 	node->out_count = (uint32_t)count;
 	for (size_t i = 0; i < count; i++) {
@@ -340,8 +333,7 @@ static sp_status prepare(compiler *co, sp_prepared *to, sp_error *why)
 			return prepare_change(co, to, why);
 		if (!is_in_branch(co, to))
 			return sp_error_set(why, SP_UNSUPPORTED,
-					    "operator %s reads a file, which only what loads the "
-					    "model may do",
+					    "operator %s reads a file, which only loading may do",
 					    op->name);
 	}
 	if ((op->flags & SP_OP_MOVES) != 0 && takes_variants(&prepare)) {

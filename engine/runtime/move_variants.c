@@ -19,8 +19,7 @@ sp_status sp_move_variants__prepare(sp_prepare *prepare, const sp_op *op, sp_err
 	sp_dtype *in_dtypes = sp_arena_array(prepare->arena, prepare->in_count, sizeof(*in_dtypes));
 	sp_prepare inner = *prepare;
 
-	if (state == NULL || in_dtypes == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state != NULL && in_dtypes != NULL, err, "an operator");
 	for (size_t i = 0; i < prepare->in_count; i++) {
 		in_dtypes[i] = prepare->in_dtypes[i];
 		if (in_dtypes[i] == SP_VARIANT)
@@ -71,11 +70,9 @@ static sp_status number_inputs(const sp_call *call, numbered *n)
 	for (size_t i = 0; i < call->in_count; i++)
 		if (call->in[i]->dtype == SP_VARIANT)
 			all += call->in[i]->count;
-	n->tensors = sp_call_bytes(call, call->in_count, sizeof(*n->tensors));
-	n->in = sp_call_bytes(call, call->in_count, sizeof(*n->in));
-	n->elements = sp_call_bytes(call, all, sizeof(*n->elements));
-	if (n->tensors == NULL || n->in == NULL || n->elements == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(n->tensors, call, call->in_count);
+	SP_CALL_ARRAY(n->in, call, call->in_count);
+	SP_CALL_ARRAY(n->elements, call, all);
 	memset(n->tensors, 0, call->in_count * sizeof(*n->tensors));
 	for (size_t i = 0; i < call->in_count; i++)
 		SP_TRY(number_input(call, i, n));
@@ -113,11 +110,10 @@ static sp_status find_elements(const sp_call *call, size_t i, const numbered *n,
 static sp_status run_inner(const sp_call *call, const numbered *n, sp_tensor *made)
 {
 	const move_state *state = call->state;
-	sp_tensor **out = sp_call_bytes(call, call->out_count, sizeof(*out));
+	sp_tensor **out;
 	sp_call inner = *call;
 
-	if (out == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(out, call, call->out_count);
 	for (size_t i = 0; i < call->out_count; i++) {
 		made[i] = (sp_tensor){.dtype = SP_INVALID_DTYPE};
 		out[i] = state->out_dtypes[i] == NUMBER ? &made[i] : call->out[i];
@@ -132,11 +128,10 @@ static sp_status run_inner(const sp_call *call, const numbered *n, sp_tensor *ma
 sp_status sp_move_variants__run(const sp_call *call)
 {
 	const move_state *state = call->state;
-	sp_tensor *made = sp_call_bytes(call, call->out_count, sizeof(*made));
+	sp_tensor *made;
 	numbered n = {.count = 0};
 
-	if (made == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(made, call, call->out_count);
 	SP_TRY(number_inputs(call, &n));
 	SP_TRY(run_inner(call, &n, made));
 	for (size_t i = 0; i < call->out_count; i++) {

@@ -191,9 +191,7 @@ static sp_status give_fetches(const sp_session *session, const sp_plan_frame *fr
 							 : place_of(session, frame, ref);
 		if (!sp_tensor_is_set(fetches[i]))
 			return sp_error_set(err, SP_INVALID,
-					    "output %zu has no value: it depends on a branch that "
-					    "was not taken",
-					    i);
+					    "output %zu depends on a branch that was not taken", i);
 	}
 	return SP_OK;
 }

@@ -29,8 +29,7 @@ static sp_status compute(sp_snapshot *snapshot, const sp_program *program, sp_se
 	const sp_tensor **fetches = sp_arena_array(snapshot->arena, count, sizeof(*fetches));
 
 	snapshot->values = sp_arena_zeros(snapshot->arena, count, sizeof(*snapshot->values));
-	if (fetches == NULL || snapshot->values == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the version's values");
+	SP_NEED_MEMORY(fetches != NULL && snapshot->values != NULL, err, "the version's values");
 	SP_TRY(sp_session__run_plan(session, &run, &snapshot->objects, fetches, err));
 	return keep_values(snapshot, fetches, count, err);
 }

@@ -9,7 +9,7 @@
 
 static const uint32_t NONE = UINT32_MAX;
 
-enum { NEWEST_VERSION = 6, MIN_CAPACITY = 16 };
+enum { NEWEST_VERSION = 6 };
 
 /* Versions that changed the encoding. */
 enum {
@@ -222,17 +222,8 @@ static sp_status make_name(reader *re, const char *prefix, uint32_t string, cons
 
 static sp_status add_op_name(reader *re, const char *name)
 {
-	if (re->op_name_count == re->op_name_capacity) {
-		size_t capacity = 2 * re->op_name_capacity + MIN_CAPACITY;
-		const char **names = sp_arena_array(re->arena, capacity, sizeof(*names));
-
-		if (names == NULL)
-			return no_memory(re);
-		if (re->op_name_count != 0)
-			memcpy(names, re->op_names, re->op_name_count * sizeof(*names));
-		re->op_names = names;
-		re->op_name_capacity = capacity;
-	}
+	if (!SP_ARENA_GROW(re->arena, re->op_names, re->op_name_capacity, re->op_name_count, 1))
+		return no_memory(re);
 	re->op_names[re->op_name_count++] = name;
 	return SP_OK;
 }
@@ -351,30 +342,16 @@ static sp_status read_properties(reader *re, sp_mlir_cursor cursor)
 
 /* ----------------------------------------------------------------- values */
 
-static sp_status grow(reader *re, uint32_t **list, size_t count, size_t *capacity)
-{
-	uint32_t *grown;
-
-	if (count < *capacity)
-		return SP_OK;
-	*capacity = 2 * *capacity + MIN_CAPACITY;
-	grown = sp_arena_array(re->arena, *capacity, sizeof(*grown));
-	if (grown == NULL)
-		return no_memory(re);
-	if (count != 0)
-		memcpy(grown, *list, count * sizeof(*grown));
-	*list = grown;
-	return SP_OK;
-}
-
 static sp_status define_value(reader *re, place *at, uint32_t type)
 {
 	sp_mlir_module *module = re->module;
 
 	if (at->count >= at->limit - at->first)
 		return corrupt(re, "more values than a region says");
-	SP_TRY(grow(re, &re->value_types, module->value_count, &re->value_capacity));
-	SP_TRY(grow(re, &at->values, at->count, &at->capacity));
+	if (!SP_ARENA_GROW(re->arena, re->value_types, re->value_capacity, module->value_count,
+			   1) ||
+	    !SP_ARENA_GROW(re->arena, at->values, at->capacity, at->count, 1))
+		return no_memory(re);
 	module->value_types = re->value_types;
 	at->values[at->count++] = (uint32_t)module->value_count;
 	re->value_types[module->value_count++] = type;
@@ -560,17 +537,8 @@ static sp_status read_block(reader *re, sp_mlir_cursor *cursor, place *at, sp_ml
 	if (has_arguments)
 		SP_TRY(read_arguments(re, cursor, at, out));
 	for (; out->op_count < count; out->op_count++) {
-		if (out->op_count == capacity) {
-			size_t grown = 2 * capacity + MIN_CAPACITY;
-			sp_mlir_op *list = sp_arena_array(re->arena, grown, sizeof(*list));
-
-			if (list == NULL)
-				return no_memory(re);
-			if (capacity != 0)
-				memcpy(list, ops, capacity * sizeof(*list));
-			ops = list;
-			capacity = grown;
-		}
+		if (!SP_ARENA_GROW(re->arena, ops, capacity, out->op_count, 1))
+			return no_memory(re);
 		SP_TRY(read_op(re, cursor, at, &ops[out->op_count]));
 	}
 	out->ops = ops;

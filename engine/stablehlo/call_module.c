@@ -48,10 +48,9 @@ static sp_status lower_dot(sp_node *node, const sp_node *nodes, sp_arena *arena,
 	    noted_rank(nodes, node->inputs[0]) != 2 || noted_rank(nodes, node->inputs[1]) != 2)
 		return SP_OK;
 
-	attrs = sp_arena_array(arena, node->attr_count + 2, sizeof(*attrs));
-	if (attrs == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the graph");
-	memcpy(attrs, node->attrs, node->attr_count * sizeof(*attrs));
+	attrs = sp_arena_copy(arena, node->attrs, node->attr_count, node->attr_count + 2,
+			      sizeof(*attrs));
+	SP_NEED_MEMORY(attrs, err, "the graph");
 	attrs[node->attr_count++] = (sp_attr){
 		.name = "transpose_b", .kind = SP_ATTR_BOOL, .b = transpose};
 	if (second)

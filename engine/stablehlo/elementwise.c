@@ -11,6 +11,7 @@
 /* The operands as inputs of an operator that broadcasts them. */
 typedef struct inputs {
 	const char *refs[3];
+	sp_dtype dtype;    /* of the first operand */
 	bool is_broadcast; /* the result is a broadcast; then: */
 	sp_vhlo_type type; /* what the operator makes */
 	sp_hlo_value like; /* the value whose shape it is broadcast to */
@@ -56,31 +57,29 @@ static bool is_scalar(sp_hlo *hlo, uint32_t value)
 	return type->rank == 0;
 }
 
-static void take_inputs(sp_hlo_body *body, const sp_mlir_op *op, inputs *out)
+static inputs take_inputs(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
-	const sp_vhlo_type *result = sp_hlo__value_type(hlo, op->first_result);
-	bool first = true;
-
-	*out = (inputs){.is_broadcast = result->rank != 0};
+	inputs in = {.dtype = sp_hlo__dtype(hlo, op->operands[0]),
+		     .is_broadcast = sp_hlo__value_type(hlo, op->first_result)->rank != 0};
 	for (size_t i = 0; i < op->operand_count; i++)
-		out->is_broadcast &= sp_hlo__is_broadcast(hlo, op->operands[i]) ||
-				     is_scalar(hlo, op->operands[i]);
+		in.is_broadcast &= sp_hlo__is_broadcast(hlo, op->operands[i]) ||
+				   is_scalar(hlo, op->operands[i]);
 	for (size_t i = 0; i < op->operand_count; i++) {
 		uint32_t operand = op->operands[i];
 		const sp_vhlo_type *type = sp_hlo__source_type(hlo, operand);
 
-		out->refs[i] = sp_hlo__source(body, operand);
-		if (first)
-			out->type = *type;
+		in.refs[i] = sp_hlo__source(body, operand);
+		if (i == 0)
+			in.type = *type;
 		else
-			merge_dims(&out->type, type);
-		first = false;
+			merge_dims(&in.type, type);
 		if (sp_hlo__is_broadcast(hlo, operand))
-			out->like = hlo->values[operand];
+			in.like = hlo->values[operand];
 	}
 	/* With scalar operands only, the result is a scalar, not a broadcast. */
-	out->is_broadcast &= out->like.is_broadcast;
+	in.is_broadcast &= in.like.is_broadcast;
+	return in;
 }
 
 /* Stores the result of an operator on `in`. */
@@ -120,11 +119,10 @@ static const char *bitcast(sp_hlo_body *body, const char *x, sp_dtype from, sp_d
 
 sp_status sp_hlo__apply(sp_hlo_body *body, const sp_mlir_op *op, const char *function)
 {
-	sp_dtype dtype = sp_hlo__dtype(body->hlo, op->operands[0]);
-	inputs in;
+	inputs in = take_inputs(body, op);
+	sp_dtype dtype = in.dtype;
 	sp_hlo_node node;
 
-	take_inputs(body, op, &in);
 	if (strcmp(function, "Abs") == 0 && is_complex(dtype)) {
 		sp_hlo__begin(body, &node, "ComplexAbs", 1);
 		sp_hlo__input(&node, in.refs[0]);
@@ -147,18 +145,17 @@ sp_status sp_hlo__do_negate(sp_hlo_body *body, const sp_mlir_op *op)
 
 	if (!is_unsigned(dtype))
 		return sp_hlo__do_unary(body, op);
-	take_inputs(body, op, &in);
+	in = take_inputs(body, op);
 	return give(body, op, &in,
 		    sp_hlo__binary(body, "Sub", sp_hlo__number(body, 0, dtype), in.refs[0], dtype));
 }
 
 sp_status sp_hlo__do_not(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	sp_dtype dtype = sp_hlo__dtype(body->hlo, op->operands[0]);
-	inputs in;
+	inputs in = take_inputs(body, op);
+	sp_dtype dtype = in.dtype;
 	sp_hlo_node node;
 
-	take_inputs(body, op, &in);
 	if (dtype != SP_BOOL)
 		return give(body, op, &in, sp_hlo__unary(body, "Invert", in.refs[0], dtype));
 	sp_hlo__begin(body, &node, "LogicalNot", 1);
@@ -175,7 +172,7 @@ sp_status sp_hlo__do_cbrt(sp_hlo_body *body, const sp_mlir_op *op)
 
 	if (!is_float(dtype))
 		return sp_hlo__refuse(body->hlo, op, "it is translated for real numbers only");
-	take_inputs(body, op, &in);
+	in = take_inputs(body, op);
 	size = sp_hlo__binary(body, "Pow", sp_hlo__unary(body, "Abs", in.refs[0], dtype),
 			      sp_hlo__number(body, 1.0 / 3, dtype), dtype);
 	return give(body, op, &in,
@@ -186,11 +183,10 @@ sp_status sp_hlo__do_cbrt(sp_hlo_body *body, const sp_mlir_op *op)
 /* To the nearest integer, halves away from zero; the fraction of |x| is exact. */
 sp_status sp_hlo__do_round(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	sp_dtype dtype = sp_hlo__dtype(body->hlo, op->operands[0]);
+	inputs in = take_inputs(body, op);
+	sp_dtype dtype = in.dtype;
 	const char *size, *whole, *more;
-	inputs in;
 
-	take_inputs(body, op, &in);
 	size = sp_hlo__unary(body, "Abs", in.refs[0], dtype);
 	whole = sp_hlo__unary(body, "Floor", size, dtype);
 	more = sp_hlo__binary(body, "GreaterEqual", sp_hlo__binary(body, "Sub", size, whole, dtype),
@@ -206,10 +202,9 @@ sp_status sp_hlo__do_round(sp_hlo_body *body, const sp_mlir_op *op)
 
 sp_status sp_hlo__do_popcnt(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	sp_dtype dtype = sp_hlo__dtype(body->hlo, op->operands[0]);
-	inputs in;
+	inputs in = take_inputs(body, op);
+	sp_dtype dtype = in.dtype;
 
-	take_inputs(body, op, &in);
 	return give(body, op, &in,
 		    sp_hlo__cast(body, sp_hlo__unary(body, "PopulationCount", in.refs[0], dtype),
 				 SP_UINT8, dtype));
@@ -225,7 +220,7 @@ sp_status sp_hlo__do_leading_zeros(sp_hlo_body *body, const sp_mlir_op *op)
 
 	if (!sp_dtype_is_integer(dtype))
 		return sp_hlo__refuse(body->hlo, op, "it is translated for integers only");
-	take_inputs(body, op, &in);
+	in = take_inputs(body, op);
 	x = bitcast(body, in.refs[0], dtype, plain);
 	for (int by = 1; by < bits; by *= 2)
 		x = sp_hlo__binary(body, "BitwiseOr", x,
@@ -245,7 +240,7 @@ sp_status sp_hlo__do_reduce_precision(sp_hlo_body *body, const sp_mlir_op *op)
 
 	SP_TRY(sp_vhlo_int(&hlo->module, op, "exponent_bits", &exponent, hlo->err));
 	SP_TRY(sp_vhlo_int(&hlo->module, op, "mantissa_bits", &mantissa, hlo->err));
-	take_inputs(body, op, &in);
+	in = take_inputs(body, op);
 	SP_HLO_BEGIN(body, &node, "XlaReducePrecision", sp_hlo__dtype(hlo, op->operands[0]),
 		     in.refs[0]);
 	sp_hlo__int(&node, "exponent_bits", exponent);
@@ -261,7 +256,7 @@ sp_status sp_hlo__do_part(sp_hlo_body *body, const sp_mlir_op *op)
 
 	if (!is_complex(dtype))
 		return sp_hlo__refuse(body->hlo, op, "it is translated for complex numbers only");
-	take_inputs(body, op, &in);
+	in = take_inputs(body, op);
 	SP_HLO_BEGIN(body, &node, body->rule->op, dtype, in.refs[0]);
 	sp_hlo__type(&node, "Tout", sp_hlo__dtype(body->hlo, op->first_result));
 	return give(body, op, &in, sp_hlo__write(body, &node));
@@ -269,12 +264,11 @@ sp_status sp_hlo__do_part(sp_hlo_body *body, const sp_mlir_op *op)
 
 sp_status sp_hlo__do_bitcast(sp_hlo_body *body, const sp_mlir_op *op)
 {
+	inputs in = take_inputs(body, op);
 	sp_dtype from = sp_hlo__dtype(body->hlo, op->operands[0]);
 	sp_dtype to = sp_hlo__dtype(body->hlo, op->first_result);
 	sp_hlo_node node;
-	inputs in;
 
-	take_inputs(body, op, &in);
 	if (sp_dtype_size(from) != sp_dtype_size(to) || from == SP_BOOL || to == SP_BOOL)
 		return sp_hlo__refuse(body->hlo, op, "between types of different sizes");
 	SP_HLO_BEGIN(body, &node, "Bitcast", from, in.refs[0]);
@@ -308,7 +302,7 @@ sp_status sp_hlo__do_binary(sp_hlo_body *body, const sp_mlir_op *op)
 		return sp_hlo__refuse(body->hlo, op, "it is not translated for booleans");
 	if (dtype != SP_BOOL && body->rule->op == NULL)
 		return sp_hlo__refuse(body->hlo, op, "it is translated for booleans only");
-	take_inputs(body, op, &in);
+	in = take_inputs(body, op);
 	return give(body, op, &in, binary(body, &in, dtype));
 }
 
@@ -339,7 +333,7 @@ sp_status sp_hlo__do_add(sp_hlo_body *body, const sp_mlir_op *op)
 
 	if (bias < 0)
 		return sp_hlo__do_binary(body, op);
-	take_inputs(body, op, &in);
+	in = take_inputs(body, op);
 	return give(
 		body, op, &in,
 		sp_hlo__binary(body, "BiasAdd", in.refs[1 - bias], in.refs[bias], in.type.dtype));
@@ -353,7 +347,7 @@ sp_status sp_hlo__do_maximum(sp_hlo_body *body, const sp_mlir_op *op)
 
 	if (!is_float(dtype))
 		return sp_hlo__do_binary(body, op);
-	take_inputs(body, op, &in);
+	in = take_inputs(body, op);
 	for (int i = 0; i < 2; i++) {
 		double value;
 
@@ -412,7 +406,7 @@ sp_status sp_hlo__do_divide(sp_hlo_body *body, const sp_mlir_op *op)
 
 	if (!sp_dtype_is_integer(dtype))
 		return sp_hlo__do_binary(body, op);
-	take_inputs(body, op, &in);
+	in = take_inputs(body, op);
 	return give(body, op, &in, divide_integers(body, op, "TruncateDiv", &in, dtype, false));
 }
 
@@ -423,7 +417,7 @@ sp_status sp_hlo__do_remainder(sp_hlo_body *body, const sp_mlir_op *op)
 
 	if (!sp_dtype_is_integer(dtype))
 		return sp_hlo__do_binary(body, op);
-	take_inputs(body, op, &in);
+	in = take_inputs(body, op);
 	return give(body, op, &in, divide_integers(body, op, "TruncateMod", &in, dtype, true));
 }
 
@@ -453,7 +447,7 @@ sp_status sp_hlo__do_shift(sp_hlo_body *body, const sp_mlir_op *op)
 	if (!sp_dtype_is_integer(dtype))
 		return sp_hlo__refuse(body->hlo, op, "it is translated for integers only");
 	as = is_left ? dtype : with_sign(dtype, is_arithmetic);
-	take_inputs(body, op, &in);
+	in = take_inputs(body, op);
 	x = bitcast(body, in.refs[0], dtype, as);
 	by = bitcast(body, in.refs[1], dtype, as);
 	result = sp_hlo__binary(body, body->rule->op, x, by, as);
@@ -504,7 +498,7 @@ sp_status sp_hlo__do_compare(sp_hlo_body *body, const sp_mlir_op *op)
 	SP_TRY(sp_vhlo_enum(&hlo->module, op, "compare_type", &kind, hlo->err));
 	if (direction >= sizeof(ops) / sizeof(ops[0]))
 		return sp_hlo__refuse(hlo, op, "an unknown direction");
-	take_inputs(body, op, &in);
+	in = take_inputs(body, op);
 	if (kind == TOTAL_ORDER && is_float(dtype)) {
 		sp_dtype to = dtype == SP_DOUBLE  ? SP_INT64
 			      : dtype == SP_FLOAT ? SP_INT32
@@ -525,9 +519,8 @@ sp_status sp_hlo__do_compare(sp_hlo_body *body, const sp_mlir_op *op)
 
 sp_status sp_hlo__do_select(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	inputs in;
+	inputs in = take_inputs(body, op);
 
-	take_inputs(body, op, &in);
 	return give(body, op, &in,
 		    sp_hlo__select(body, in.refs[0], in.refs[1], in.refs[2],
 				   sp_hlo__dtype(body->hlo, op->first_result)));
@@ -535,10 +528,9 @@ sp_status sp_hlo__do_select(sp_hlo_body *body, const sp_mlir_op *op)
 
 sp_status sp_hlo__do_clamp(sp_hlo_body *body, const sp_mlir_op *op)
 {
+	inputs in = take_inputs(body, op);
 	sp_dtype dtype = sp_hlo__dtype(body->hlo, op->operands[1]);
-	inputs in;
 
-	take_inputs(body, op, &in);
 	return give(body, op, &in,
 		    sp_hlo__binary(body, "Minimum",
 				   sp_hlo__binary(body, "Maximum", in.refs[1], in.refs[0], dtype),
@@ -586,11 +578,10 @@ static const char *to_integer(sp_hlo_body *body, const char *x, sp_dtype from, s
 
 sp_status sp_hlo__do_convert(sp_hlo_body *body, const sp_mlir_op *op)
 {
+	inputs in = take_inputs(body, op);
 	sp_dtype from = sp_hlo__dtype(body->hlo, op->operands[0]);
 	sp_dtype to = sp_hlo__dtype(body->hlo, op->first_result);
-	inputs in;
 
-	take_inputs(body, op, &in);
 	if (is_float(from) && sp_dtype_is_integer(to))
 		return give(body, op, &in, to_integer(body, in.refs[0], from, to));
 	return give(body, op, &in, sp_hlo__cast(body, in.refs[0], from, to));
@@ -598,11 +589,10 @@ sp_status sp_hlo__do_convert(sp_hlo_body *body, const sp_mlir_op *op)
 
 sp_status sp_hlo__do_complex(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	sp_dtype dtype = sp_hlo__dtype(body->hlo, op->operands[0]);
+	inputs in = take_inputs(body, op);
+	sp_dtype dtype = in.dtype;
 	sp_hlo_node node;
-	inputs in;
 
-	take_inputs(body, op, &in);
 	SP_HLO_BEGIN(body, &node, body->rule->op, dtype, in.refs[0], in.refs[1]);
 	sp_hlo__type(&node, "Tout", sp_hlo__dtype(body->hlo, op->first_result));
 	return give(body, op, &in, sp_hlo__write(body, &node));

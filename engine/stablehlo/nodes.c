@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "engine/stablehlo/translate_internal.h"
 
 /* Makes nodes of TensorFlow's operators, and common small subgraphs. */
@@ -119,19 +117,8 @@ void sp_hlo__shape(sp_hlo_node *node, const char *name, const sp_partial_shape *
 
 static sp_node_def *add_node(sp_hlo_body *body)
 {
-	enum { FIRST_CAPACITY = 32 };
-
-	if (body->count == body->capacity) {
-		size_t capacity = body->capacity != 0 ? 2 * body->capacity : FIRST_CAPACITY;
-		sp_node_def *nodes = sp_arena_array(body->hlo->arena, capacity, sizeof(*nodes));
-
-		if (nodes == NULL)
-			return NULL;
-		if (body->count != 0)
-			memcpy(nodes, body->nodes, body->count * sizeof(*nodes));
-		body->nodes = nodes;
-		body->capacity = capacity;
-	}
+	if (!SP_ARENA_GROW(body->hlo->arena, body->nodes, body->capacity, body->count, 1))
+		return NULL;
 	return &body->nodes[body->count++];
 }
 
@@ -148,12 +135,12 @@ const char *sp_hlo__write(sp_hlo_body *body, sp_hlo_node *node)
 	for (size_t i = 0; i < node->input_count; i++)
 		if (node->inputs[i] == NULL)
 			return NULL;
-	attrs = sp_arena_array(hlo->arena, node->attr_count, sizeof(*attrs));
+	attrs = sp_arena_copy(hlo->arena, node->attrs, node->attr_count, node->attr_count,
+			      sizeof(*attrs));
 	node->name = sp_arena_printf(hlo->arena, "%s_%zu", body->stem, body->count);
 	def = add_node(body);
 	if (attrs == NULL || node->name == NULL || def == NULL)
 		return sp_hlo__no_memory(hlo);
-	memcpy(attrs, node->attrs, node->attr_count * sizeof(*attrs));
 	*def = (sp_node_def){.name = node->name,
 			     .op = node->op,
 			     .inputs = node->inputs,

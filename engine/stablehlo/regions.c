@@ -211,17 +211,9 @@ sp_status sp_hlo__do_token(sp_hlo_body *body, const sp_mlir_op *op)
 
 static sp_status add_check(sp_hlo_body *body, const char *name)
 {
-	if (body->check_count == body->check_capacity) {
-		size_t capacity = 2 * body->check_capacity + 4;
-		const char **checks = sp_arena_array(body->hlo->arena, capacity, sizeof(*checks));
-
-		if (checks == NULL)
-			return sp_hlo__out_of_memory(body->hlo);
-		if (body->check_count != 0)
-			memcpy(checks, body->checks, body->check_count * sizeof(*checks));
-		body->checks = checks;
-		body->check_capacity = capacity;
-	}
+	if (!SP_ARENA_GROW(body->hlo->arena, body->checks, body->check_capacity, body->check_count,
+			   1))
+		return sp_hlo__out_of_memory(body->hlo);
 	body->checks[body->check_count++] = name;
 	return SP_OK;
 }

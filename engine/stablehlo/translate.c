@@ -211,18 +211,9 @@ static void list_missing(const sp_mlir_region *region, char *text, size_t size)
 
 static sp_status grow_functions(sp_hlo *hlo)
 {
-	if (hlo->made_count == hlo->made_capacity) {
-		size_t capacity = 2 * hlo->made_capacity + 8;
-		sp_function_def *made = sp_arena_zeros(hlo->arena, capacity, sizeof(*made));
-
-		if (made == NULL)
-			return sp_hlo__out_of_memory(hlo);
-		if (hlo->made_count != 0)
-			memcpy(made, hlo->made, hlo->made_count * sizeof(*made));
-		hlo->made = made;
-		hlo->made_capacity = capacity;
-	}
-	return SP_OK;
+	if (SP_ARENA_GROW(hlo->arena, hlo->made, hlo->made_capacity, hlo->made_count, 1))
+		return SP_OK;
+	return sp_hlo__out_of_memory(hlo);
 }
 
 /* Enters a value into a new function: constants remain constants, all others become arguments. */
@@ -419,17 +410,8 @@ static sp_status add_captured(sp_hlo *hlo, capture *to, uint32_t value)
 	if (hlo->stamps[value] == hlo->stamp || type->is_token)
 		return SP_OK;
 	hlo->stamps[value] = hlo->stamp;
-	if (to->count == to->capacity) {
-		size_t capacity = 2 * to->capacity + 16;
-		uint32_t *values = sp_arena_array(hlo->scratch, capacity, sizeof(*values));
-
-		if (values == NULL)
-			return sp_hlo__out_of_memory(hlo);
-		if (to->count != 0)
-			memcpy(values, to->values, to->count * sizeof(*values));
-		to->values = values;
-		to->capacity = capacity;
-	}
+	if (!SP_ARENA_GROW(hlo->scratch, to->values, to->capacity, to->count, 1))
+		return sp_hlo__out_of_memory(hlo);
 	to->values[to->count++] = value;
 	return SP_OK;
 }
@@ -592,12 +574,11 @@ static sp_status fix_platform(sp_hlo *hlo, size_t platform)
 	/* A constant of the same name replaces the argument. */
 	number = sp_hlo__cast(&body, sp_hlo__int_scalar(&body, (int64_t)platform), SP_INT32,
 			      first->inputs[0].dtype);
-	nodes = sp_arena_array(hlo->arena, first->node_count + body.count, sizeof(*nodes));
+	nodes = sp_arena_copy(hlo->arena, first->nodes, first->node_count,
+			      first->node_count + body.count, sizeof(*nodes));
 	if (nodes == NULL || number == NULL)
 		return sp_hlo__out_of_memory(hlo);
 	name = first->inputs[0].name;
-	if (first->node_count != 0)
-		memcpy(nodes, first->nodes, first->node_count * sizeof(*nodes));
 	memcpy(nodes + first->node_count, body.nodes, body.count * sizeof(*nodes));
 	nodes[first->node_count + body.count - 1].name = name;
 	first->nodes = nodes;

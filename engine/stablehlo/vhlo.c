@@ -566,8 +566,7 @@ sp_status sp_vhlo_ints(const sp_mlir_module *module, const sp_mlir_op *op, const
 				    "attribute %s of operation %s has %zu elements", name, op->name,
 				    elements);
 	arena = sp_arena_create(ROOM);
-	if (arena == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a list");
+	SP_NEED_MEMORY(arena, err, "a list");
 	status = sp_vhlo_tensor(module, attribute, &type, &tensor, &is_splat, arena, err);
 	for (size_t i = 0; status == SP_OK && i < elements; i++)
 		out[i] = element_at(&tensor, is_splat ? 0 : i);

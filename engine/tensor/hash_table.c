@@ -44,8 +44,7 @@ sp_status sp_hash_table_create(sp_hash_table **out, sp_arena *arena,
 {
 	sp_hash_table *table = sp_arena_zeros(arena, 1, sizeof(*table));
 
-	if (table == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a hash table");
+	SP_NEED_MEMORY(table, err, "a hash table");
 	if ((options->key_dtype != SP_INT32 && options->key_dtype != SP_INT64 &&
 	     options->key_dtype != SP_STRING) ||
 	    !is_value_dtype(options->value_dtype))
@@ -134,16 +133,6 @@ static void fill_slots(sp_hash_table *table)
 	}
 }
 
-/* A copy of `used` elements in an array of `count`; the old array stays in the arena. */
-static void *widen(sp_arena *arena, const void *from, size_t used, size_t count, size_t size)
-{
-	void *to = sp_arena_array(arena, count, size);
-
-	if (to != NULL && used * size != 0)
-		memcpy(to, from, used * size);
-	return to;
-}
-
 sp_status sp_hash_table_reserve(sp_hash_table *table, size_t count, sp_error *err)
 {
 	size_t slot_count = 2 * MIN_CAPACITY;
@@ -158,14 +147,15 @@ sp_status sp_hash_table_reserve(sp_hash_table *table, size_t count, sp_error *er
 	while (slot_count < 2 * count)
 		slot_count *= 2;
 	if (table->options.key_dtype == SP_STRING)
-		keys = widen(table->arena, table->texts, table->count, count, sizeof(sp_bytes));
+		keys = sp_arena_copy(table->arena, table->texts, table->count, count,
+				     sizeof(sp_bytes));
 	else
-		keys = widen(table->arena, table->numbers, table->count, count, sizeof(int64_t));
-	values = widen(table->arena, table->values, table->count, count, table->value_size);
+		keys = sp_arena_copy(table->arena, table->numbers, table->count, count,
+				     sizeof(int64_t));
+	values = sp_arena_copy(table->arena, table->values, table->count, count, table->value_size);
 	slots = sp_arena_zeros(table->arena, slot_count, sizeof(*slots));
-	if (keys == NULL || values == NULL || slots == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a hash table of %zu keys",
-				    count);
+	SP_NEED_MEMORY(keys != NULL && values != NULL && slots != NULL, err,
+		       "a hash table of %zu keys", count);
 	if (table->options.key_dtype == SP_STRING)
 		table->texts = keys;
 	else
@@ -200,8 +190,7 @@ static sp_status make_room(sp_hash_table *table, const sp_tensor *keys, const sp
 		return SP_OK;
 	if (add_text_sizes(&total, keys) && add_text_sizes(&total, values))
 		table->room = sp_arena_alloc(table->arena, total);
-	if (table->room == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the texts of a hash table");
+	SP_NEED_MEMORY(table->room, err, "the texts of a hash table");
 	return SP_OK;
 }
 

@@ -38,9 +38,7 @@ sp_status sp_resources_init_as(sp_resources *resources, const sp_resources *decl
 	sp_resources_init(resources, arena);
 	resources->columns = declared->columns;
 	resources->items = sp_arena_array(arena, declared->count, sizeof(*resources->items));
-	if (resources->items == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu resources",
-				    declared->count);
+	SP_NEED_MEMORY(resources->items, err, "%zu resources", declared->count);
 	resources->count = resources->capacity = declared->count;
 	for (size_t i = 0; i < declared->count; i++) {
 		sp_resource *item = &resources->items[i];
@@ -83,28 +81,11 @@ static const char *key_name(sp_bytes key, sp_bytes container)
 	return key.data + 2 + container.size;
 }
 
-/* Makes room for one more item; the old array stays in the arena. */
-static bool reserve(sp_resources *resources)
-{
-	size_t capacity = resources->capacity != 0 ? 2 * resources->capacity : 16;
-	sp_resource *items;
-
-	if (resources->count < resources->capacity)
-		return true;
-	items = sp_arena_array(resources->arena, capacity, sizeof(*items));
-	if (items == NULL)
-		return false;
-	if (resources->count != 0)
-		memcpy(items, resources->items, resources->count * sizeof(*items));
-	resources->items = items;
-	resources->capacity = capacity;
-	return true;
-}
-
 /* Adds `resource` under `key`, whose bytes live in the arena. */
 static bool append(sp_resources *resources, sp_bytes key, const sp_resource *resource)
 {
-	if (!reserve(resources) ||
+	if (!SP_ARENA_GROW(resources->arena, resources->items, resources->capacity,
+			   resources->count, 1) ||
 	    sp_map_add(&resources->names, key, resources->count) != SP_MAP_ADDED)
 		return false;
 	resources->items[resources->count++] = *resource;

@@ -65,9 +65,7 @@ sp_status sp_tensor_create(sp_tensor *out, sp_arena *arena, sp_dtype dtype, cons
 				    sp_shape_text(shape, text));
 	}
 	data = sp_arena_alloc(arena, bytes);
-	if (data == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a tensor of %zu bytes",
-				    bytes);
+	SP_NEED_MEMORY(data, err, "a tensor of %zu bytes", bytes);
 	*out = (sp_tensor){.dtype = dtype, .shape = *shape, .count = count, .data = data};
 	return SP_OK;
 }
@@ -100,9 +98,7 @@ static sp_status copy_strings(sp_tensor *out, sp_arena *arena, sp_error *err)
 	for (size_t i = 0; i < out->count; i++) {
 		char *text = sp_arena_text(arena, items[i]);
 
-		if (text == NULL)
-			return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu bytes of text",
-					    items[i].size);
+		SP_NEED_MEMORY(text, err, "%zu bytes of text", items[i].size);
 		items[i].data = text;
 	}
 	return SP_OK;

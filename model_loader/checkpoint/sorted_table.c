@@ -225,10 +225,9 @@ static sp_status read_table(sp_sorted_table *out, collector *index, collector *d
 	SP_TRY(read_block(&block, file, index_at, data->arena, err));
 	SP_TRY(read_entries(index, block, err));
 	SP_TRY(read_data(data, index, file, err));
-	entries = sp_arena_array(data->arena, data->count, sizeof(*entries));
+	entries = sp_arena_copy(data->arena, data->entries, data->count, data->count,
+				sizeof(*entries));
 	SP_NEED_MEMORY(entries, err, "%zu entries", data->count);
-	if (data->count != 0)
-		memcpy(entries, data->entries, data->count * sizeof(*entries));
 	*out = (sp_sorted_table){entries, data->count};
 	return SP_OK;
 }

@@ -1,6 +1,5 @@
 #include "model_loader/embedding/embedding_internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/alloc.h"

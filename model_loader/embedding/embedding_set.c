@@ -6,7 +6,6 @@
 #include "base/size.h"
 #include "model_loader/checkpoint/part_name.h"
 #include "model_loader/embedding/embedding_column.h"
-#include "storage/table/table_builder.h"
 
 void sp_embedding_set__drop_columns(sp_embedding_set *set)
 {

@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/log.h"
 #include "model_loader/embedding/embedding_set_internal.h"

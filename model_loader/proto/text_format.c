@@ -1,7 +1,6 @@
 #include "model_loader/proto/text_format.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"

@@ -101,9 +101,8 @@ static sp_status read_of_nodes(const reader *r, const sp_node_def **nodes, size_
 		if (named == NULL)
 			continue;
 		if (own == NULL) {
-			own = sp_arena_array(r->arena, count, sizeof(*own));
+			own = sp_arena_copy(r->arena, *nodes, count, count, sizeof(*own));
 			SP_NEED_MEMORY(own, r->err, "files that nodes name");
-			memcpy(own, *nodes, count * sizeof(*own));
 			*nodes = own;
 		}
 		SP_TRY(read_of_node(r, &own[i], named));
@@ -120,9 +119,9 @@ sp_status sp_descriptor_files_read(sp_graph_def *graph, const char *directory, s
 	SP_TRY(read_of_nodes(&r, &graph->nodes, graph->node_count));
 	if (graph->function_count == 0)
 		return SP_OK;
-	functions = sp_arena_array(arena, graph->function_count, sizeof(*functions));
+	functions = sp_arena_copy(arena, graph->functions, graph->function_count,
+				  graph->function_count, sizeof(*functions));
 	SP_NEED_MEMORY(functions, err, "files that nodes name");
-	memcpy(functions, graph->functions, graph->function_count * sizeof(*functions));
 	for (size_t i = 0; i < graph->function_count; i++)
 		SP_TRY(read_of_nodes(&r, &functions[i].nodes, functions[i].node_count));
 	graph->functions = functions;

@@ -141,10 +141,9 @@ static sp_status rename_inputs(const cutter *c, sp_node_def *node)
 		if (name == NULL)
 			continue;
 		if (inputs == NULL) {
-			inputs = sp_arena_array(c->model->arena, node->input_count,
-						sizeof(*inputs));
+			inputs = sp_arena_copy(c->model->arena, node->inputs, node->input_count,
+					       node->input_count, sizeof(*inputs));
 			SP_NEED_MEMORY(inputs, c->err, "the graph's inputs");
-			memcpy(inputs, node->inputs, node->input_count * sizeof(*inputs));
 			node->inputs = inputs;
 		}
 		inputs[i] = name;

@@ -4,7 +4,6 @@
 #include "base/log.h"
 #include "base/name_list.h"
 #include "model_loader/checkpoint/bundle.h"
-#include "model_loader/version/model_internal.h"
 #include "model_loader/version/weights_internal.h"
 
 /*

@@ -27,12 +27,11 @@ static sp_status make_feeds(const sp_weights *weights, const char *prefix, const
 {
 	const sp_model *model = weights->model;
 	size_t count = model->load_feed_count;
-	sp_tensor *feeds = sp_arena_array(weights->values->arena, count, sizeof(*feeds));
+	sp_tensor *feeds = sp_arena_copy(weights->values->arena, model->load_feeds, count, count,
+					 sizeof(*feeds));
 	sp_shape scalar = sp_shape_scalar();
 
 	SP_NEED_MEMORY(feeds, err, "a version of the model");
-	if (count != 0)
-		memcpy(feeds, model->load_feeds, count * sizeof(*feeds));
 	if (model->restores) {
 		SP_TRY(sp_tensor_create(&feeds[0], weights->values->arena, SP_STRING, &scalar,
 					err));

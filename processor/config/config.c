@@ -142,8 +142,7 @@ static sp_status take_rule(const sp_config_key *key, const cJSON *item, const ch
 			   sp_name_rule *out, sp_arena *arena, sp_error *err)
 {
 	out->pattern = sp_arena_text(arena, sp_bytes_of(pattern));
-	if (out->pattern == NULL)
-		return sp_no_memory(err, "the configuration");
+	SP_NEED_MEMORY(out->pattern, err, "the configuration");
 	if (key->type == SP_CONFIG_INTEGER_RULES)
 		return find_integer(key, item, &out->value, err);
 	SP_TRY(check_word(key, item->valuestring, err));
@@ -160,8 +159,7 @@ static sp_status take_rules(const sp_config_key *key, const cJSON *item, void *f
 	sp_name_rules *rules = field;
 	const cJSON *member;
 
-	if (items == NULL)
-		return sp_no_memory(err, "the configuration");
+	SP_NEED_MEMORY(items, err, "the configuration");
 	*rules = (sp_name_rules){.items = items};
 	if (!many)
 		return take_rule(key, item, "*", &items[rules->count++], arena, err);
@@ -266,8 +264,7 @@ static sp_status take_fallback(sp_config *config, const sp_config_key *key, sp_e
 	if (key->fallback == NULL)
 		return SP_OK;
 	item = cJSON_Parse(key->fallback);
-	if (item == NULL)
-		return sp_no_memory(err, "the configuration");
+	SP_NEED_MEMORY(item, err, "the configuration");
 	status = take(config, key, item, err);
 	cJSON_Delete(item);
 	return status;

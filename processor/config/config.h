@@ -36,6 +36,7 @@ typedef struct sp_config {
 	int64_t session_num;           /* resolved: at least 1 */
 	int64_t select_session_policy; /* an sp_session_policy */
 	int64_t max_waiting;
+	int64_t split_batch_rows; /* 0: requests are not split */
 	const char *cpusets;
 	sp_session_homes *homes; /* derived from cpusets; may be NULL */
 	int64_t session_workspace_bytes;

@@ -53,8 +53,7 @@ static sp_status parse_object(cJSON **out, const char *json, const char *what, s
 		return sp_error_set(err, SP_INVALID, "%s is longer than %d bytes", what,
 				    MAX_CONFIG);
 	copy = sp_arena_text(arena, (sp_bytes){json, size});
-	if (copy == NULL)
-		return sp_no_memory(err, "the configuration");
+	SP_NEED_MEMORY(copy, err, "the configuration");
 	blank_comments(copy);
 	if (copy[strspn(copy, " \t\r\n")] == '\0')
 		return sp_error_set(err, SP_INVALID, "%s is empty", what);
@@ -237,8 +236,7 @@ sp_status sp_config_override(char **out, const char *json, const char *overrides
 	sp_arena *arena = sp_arena_create(4096);
 	sp_status status;
 
-	if (arena == NULL)
-		return sp_no_memory(err, "the configuration");
+	SP_NEED_MEMORY(arena, err, "the configuration");
 	status = override(out, json, overrides, arena, err);
 	sp_arena_destroy(arena);
 	return status;

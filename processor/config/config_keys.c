@@ -37,6 +37,8 @@ const sp_config_key sp_config__keys[] = {
 		FIELD(select_session_policy)},
 	{KEY("max_waiting", INTEGER), .fallback = "1024", .min = 0, .max = 1 << 20,
 		FIELD(max_waiting)},
+	{KEY("split_batch_rows", INTEGER), .fallback = "0", .min = 0, .max = INT32_MAX,
+		FIELD(split_batch_rows)},
 	{KEY("cpusets", TEXT), FIELD(cpusets)},
 	{KEY("session_workspace_bytes", INTEGER), .fallback = "1073741824",
 		.min = 1 << 20, .max = INT64_C(1) << 46, FIELD(session_workspace_bytes)},

@@ -1,5 +1,4 @@
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -191,8 +190,7 @@ sp_status sp_config__remark(sp_config *config, const sp_config_document *documen
 	const cJSON *item;
 	char text[REMARK_SIZE];
 
-	if (r.items == NULL)
-		return sp_no_memory(err, "the configuration");
+	SP_NEED_MEMORY(r.items, err, "the configuration");
 	cJSON_ArrayForEach (item, document->keys)
 		if (find_key(item->string) == NULL)
 			remark_strange(&r, item->string);

@@ -120,6 +120,7 @@ sp_status sp_endpoint_init(sp_endpoint *out, const sp_signature *signature, size
 	out->signature = *signature;
 	out->entry = entry;
 	out->refused = NULL;
+	out->splits = false;
 	sp_map_init(&out->inputs, arena);
 	sp_map_init(&out->outputs, arena);
 	out->json = make_json(signature, arena);

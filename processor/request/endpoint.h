@@ -33,6 +33,7 @@ typedef struct sp_endpoint {
 	size_t entry;             /* index in the program */
 	int64_t timeout_ms;       /* of a request; 0: none */
 	const sp_error *refused;  /* why it cannot be served; NULL: it can */
+	bool splits;              /* requests may be answered in parts: engine/rows/row_proof.h */
 	size_t *canonical_inputs; /* [input_count]: the first input with the same tensor */
 	const char *json;
 	sp_map inputs;

@@ -46,11 +46,10 @@ static sp_status add_dim(array_scan *array, int64_t dim, sp_error *err)
 static sp_status scan_shape(array_scan *array, sp_bytes message, sp_error *err)
 {
 	sp_wire wire = sp_wire_of(message);
-	sp_wire_result result;
 	sp_wire_field field;
 	uint64_t dim;
 
-	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field)) {
 		sp_wire dims;
 
 		if (field.number != SP_SHAPE_DIM)
@@ -66,7 +65,7 @@ static sp_status scan_shape(array_scan *array, sp_bytes message, sp_error *err)
 			SP_TRY(add_dim(array, (int64_t)dim, err));
 		}
 	}
-	return result == SP_WIRE_END ? SP_OK : malformed_input(array, err);
+	return !wire.malformed ? SP_OK : malformed_input(array, err);
 }
 
 /* The number of varints in the bytes, if well formed: the number of bytes that end one. */
@@ -109,11 +108,10 @@ static bool count_values(const sp_wire_field *field, size_t *count)
 static sp_status scan_array(array_scan *array, sp_error *err)
 {
 	sp_wire wire = sp_wire_of(array->message);
-	sp_wire_result result;
 	sp_wire_field field;
 	size_t count;
 
-	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field)) {
 		if (field.number == SP_ARRAY_DTYPE && field.type == SP_WIRE_VARINT) {
 			array->dtype = (sp_dtype)(int32_t)field.value;
 		} else if (field.number == SP_ARRAY_SHAPE && field.type == SP_WIRE_BYTES) {
@@ -126,7 +124,7 @@ static sp_status scan_array(array_scan *array, sp_error *err)
 				array->runs[field.number] = field.bytes;
 		}
 	}
-	return result == SP_WIRE_END ? SP_OK : malformed_input(array, err);
+	return !wire.malformed ? SP_OK : malformed_input(array, err);
 }
 
 /* Finds the field of the values, and checks their number against the shape. */
@@ -171,137 +169,17 @@ static sp_status check_unread(const array_scan *array, uint32_t number, sp_error
 
 /* --------------------------------------------------------------------- fill */
 
-/* The next element to write. */
-typedef struct element_sink {
-	sp_dtype dtype;
-	size_t element_size;
-	char *at;
-} element_sink;
-
-/* Little-endian: truncating an integer to a narrower type takes its first bytes. */
-static inline __attribute__((always_inline)) bool fill_integers(sp_wire *wire, element_sink *sink,
-								size_t size)
-{
-	char *at = sink->at;
-	uint64_t value;
-
-	while (wire->at != wire->end) {
-		if (*wire->at < 0x80)
-			value = *wire->at++;
-		else if (!sp_wire_read_varint(wire, &value))
-			return false;
-		memcpy(at, &value, size);
-		at += size;
-	}
-	sink->at = at;
-	return true;
-}
-
-static bool fill_bools(sp_wire *wire, element_sink *sink)
-{
-	uint64_t value;
-
-	while (wire->at != wire->end) {
-		if (!sp_wire_read_varint(wire, &value))
-			return false;
-		*sink->at++ = value != 0;
-	}
-	return true;
-}
-
-/* One function per width, so that each copy is a single store. */
-static bool fill_varints(sp_wire *wire, element_sink *sink)
-{
-	if (sink->dtype == SP_BOOL)
-		return fill_bools(wire, sink);
-	switch (sink->element_size) {
-	case 1:
-		return fill_integers(wire, sink, 1);
-	case 2:
-		return fill_integers(wire, sink, 2);
-	case 4:
-		return fill_integers(wire, sink, 4);
-	default:
-		return fill_integers(wire, sink, 8);
-	}
-}
-
-/* Truncates, as DeepRec does, to the upper half; a NaN must stay a NaN. */
-static uint16_t bfloat16_cut(float value)
-{
-	uint32_t bits;
-
-	if (value != value)
-		return sp_bfloat16_from_float(value);
-	memcpy(&bits, &value, sizeof(bits));
-	return (uint16_t)(bits >> 16);
-}
-
-static void fill_halves(sp_bytes run, element_sink *sink)
-{
-	for (size_t i = 0; i < run.size; i += sizeof(float)) {
-		float value;
-		uint16_t half;
-
-		memcpy(&value, run.data + i, sizeof(value));
-		half = sink->dtype == SP_HALF ? sp_half_from_float(value) : bfloat16_cut(value);
-		memcpy(sink->at, &half, sizeof(half));
-		sink->at += sizeof(half);
-	}
-}
-
-/* Writes the values of a packed run; an unpacked value is passed as a run of one. */
-static bool fill_run(uint32_t number, sp_bytes run, element_sink *sink)
-{
-	sp_wire wire = sp_wire_of(run);
-
-	if (number == SP_ARRAY_STRING_VAL) {
-		memcpy(sink->at, &run, sizeof(run));
-		sink->at += sizeof(run);
-		return true;
-	}
-	if (sp_predict__fields[number].type == SP_WIRE_VARINT)
-		return fill_varints(&wire, sink);
-	if (sink->dtype == SP_HALF || sink->dtype == SP_BFLOAT16) {
-		fill_halves(run, sink);
-		return true;
-	}
-	if (run.size != 0)
-		memcpy(sink->at, run.data, run.size);
-	sink->at += run.size;
-	return true;
-}
-
-static bool fill_field(const sp_wire_field *field, element_sink *sink)
-{
-	unsigned char bytes[10]; /* a value encoded as in a packed run */
-	unsigned char *end = bytes;
-
-	if (field->type == SP_WIRE_BYTES)
-		return fill_run(field->number, field->bytes, sink);
-	if (field->type == SP_WIRE_VARINT)
-		end = sp_wire_put_varint(bytes, field->value);
-	else
-		end = sp_wire_put_bytes(bytes, &field->value,
-					field->type == SP_WIRE_FIXED32 ? 4 : 8);
-	return fill_run(field->number, (sp_bytes){(const char *)bytes, (size_t)(end - bytes)},
-			sink);
-}
-
 /* The scan has counted the values: exactly that many elements are written. */
 static sp_status fill(const array_scan *array, uint32_t number, sp_tensor *out, sp_error *err)
 {
 	sp_wire wire = sp_wire_of(array->message);
-	element_sink sink = {array->dtype, sp_dtype_size(array->dtype), out->data};
-	sp_wire_type type = sp_predict__fields[number].type;
+	sp_wire_sink sink = {.form = sp_predict__form_of(array->dtype), .at = out->data};
 	sp_wire_field field;
 
-	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD) {
-		if (field.number != number || (field.type != type && field.type != SP_WIRE_BYTES))
-			continue;
-		if (!fill_field(&field, &sink))
+	sink.end = sink.at + array->counts[number] * sink.form.size;
+	while (sp_wire_next(&wire, &field))
+		if (field.number == number && !sp_wire_take_values(&sink, &field))
 			return malformed_input(array, err);
-	}
 	return SP_OK;
 }
 

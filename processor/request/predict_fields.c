@@ -61,3 +61,23 @@ size_t sp_predict__values_per_element(sp_dtype dtype)
 {
 	return dtype == SP_COMPLEX64 || dtype == SP_COMPLEX128 ? 2 : 1;
 }
+
+sp_wire_form sp_predict__form_of(sp_dtype dtype)
+{
+	bool is_signed = dtype == SP_INT8 || dtype == SP_QINT8 || dtype == SP_INT16 ||
+			 dtype == SP_QINT16 || dtype == SP_INT32 || dtype == SP_QINT32;
+	sp_wire_conversion conversion = SP_WIRE_AS_IS;
+
+	if (dtype == SP_BOOL)
+		conversion = SP_WIRE_TO_BOOL;
+	else if (dtype == SP_HALF)
+		conversion = SP_WIRE_TO_HALF;
+	else if (dtype == SP_BFLOAT16)
+		conversion = SP_WIRE_TO_BFLOAT16;
+	return (sp_wire_form){
+		.type = (unsigned char)sp_predict__fields[sp_predict__field_of(dtype)].type,
+		.size = (unsigned char)(sp_dtype_size(dtype) /
+					sp_predict__values_per_element(dtype)),
+		.conversion = (unsigned char)conversion,
+		.is_signed = is_signed};
+}

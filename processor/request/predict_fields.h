@@ -2,7 +2,7 @@
 #define SP_PROCESSOR_REQUEST_PREDICT_FIELDS_H
 
 #include "base/status.h"
-#include "base/wire.h"
+#include "base/wire_values.h"
 #include "engine/tensor/tensor.h"
 #include "engine/tensor/workspace.h"
 
@@ -44,6 +44,9 @@ extern const sp_predict_field sp_predict__fields[SP_ARRAY_FIELD_COUNT];
 
 /* The value field of a type; 0: the message has none. */
 uint32_t sp_predict__field_of(sp_dtype dtype);
+
+/* How a value of a type that has a field is written; a complex number is two values. */
+sp_wire_form sp_predict__form_of(sp_dtype dtype);
 
 /* 2 of a complex number: its real part, then its imaginary part. */
 size_t sp_predict__values_per_element(sp_dtype dtype);

@@ -65,12 +65,11 @@ static sp_status read_entry(given_input *out, sp_bytes message, sp_workspace *wo
 			    sp_error *err)
 {
 	sp_wire wire = sp_wire_of(message);
-	sp_wire_result result;
 	sp_wire_field field;
 	char *joined = NULL;
 
 	*out = (given_input){.name = {"", 0}, .value = {"", 0}};
-	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field)) {
 		if (field.type != SP_WIRE_BYTES)
 			continue;
 		if (field.number == SP_ENTRY_KEY) {
@@ -81,7 +80,7 @@ static sp_status read_entry(given_input *out, sp_bytes message, sp_workspace *wo
 					   workspace, err));
 		}
 	}
-	return result == SP_WIRE_END ? SP_OK : malformed(err);
+	return !wire.malformed ? SP_OK : malformed(err);
 }
 
 static sp_status note_input(given_input *inputs, const sp_endpoint *endpoint, sp_bytes entry,
@@ -133,10 +132,9 @@ static sp_status read_request(sp_predict_request *out, given_input *inputs, unsi
 			      sp_workspace *workspace, sp_error *err)
 {
 	sp_wire wire = sp_wire_of(message);
-	sp_wire_result result;
 	sp_wire_field field;
 
-	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field)) {
 		if (field.type != SP_WIRE_BYTES)
 			continue;
 		if (field.number == SP_REQUEST_INPUTS)
@@ -146,7 +144,7 @@ static sp_status read_request(sp_predict_request *out, given_input *inputs, unsi
 		else if (field.number == SP_REQUEST_SIGNATURE_NAME)
 			SP_TRY(check_text(field.bytes, err));
 	}
-	return result == SP_WIRE_END ? SP_OK : malformed(err);
+	return !wire.malformed ? SP_OK : malformed(err);
 }
 
 sp_status sp_predict_request_decode(sp_predict_request *out, const sp_endpoint *endpoint,

@@ -13,53 +13,22 @@
  * Sums cannot overflow: a message is at most ten times as large as its tensors in memory.
  */
 
-/* Element i of an integer tensor as the varint that int_val or int64_val writes. */
-static uint64_t integer_at(const sp_tensor *tensor, size_t i)
+static size_t value_count(const sp_tensor *tensor)
 {
-	switch (tensor->dtype) {
-	case SP_INT8:
-	case SP_QINT8:
-		return (uint64_t)((const int8_t *)tensor->data)[i];
-	case SP_UINT8:
-	case SP_QUINT8:
-	case SP_BOOL:
-		return ((const uint8_t *)tensor->data)[i];
-	case SP_INT16:
-	case SP_QINT16:
-		return (uint64_t)((const int16_t *)tensor->data)[i];
-	case SP_UINT16:
-	case SP_QUINT16:
-		return ((const uint16_t *)tensor->data)[i];
-	case SP_INT32:
-	case SP_QINT32:
-		return (uint64_t)((const int32_t *)tensor->data)[i];
-	default:
-		return (uint64_t)((const int64_t *)tensor->data)[i];
-	}
+	return tensor->count * sp_predict__values_per_element(tensor->dtype);
 }
 
 /* Bytes of the values of a packed run, or of all string fields with their headers. */
 static size_t values_size(const sp_tensor *tensor)
 {
+	sp_wire_form form = sp_predict__form_of(tensor->dtype);
 	size_t size = 0;
-	size_t values = tensor->count * sp_predict__values_per_element(tensor->dtype);
 
-	switch (sp_predict__field_of(tensor->dtype)) {
-	case SP_ARRAY_FLOAT_VAL:
-		return values * sizeof(float);
-	case SP_ARRAY_DOUBLE_VAL:
-		return values * sizeof(double);
-	case SP_ARRAY_STRING_VAL:
-		for (size_t i = 0; i < tensor->count; i++)
-			size += sp_wire_field_size(sp_tensor_strings(tensor)[i].size);
-		return size;
-	case SP_ARRAY_BOOL_VAL:
-		return tensor->count;
-	default:
-		for (size_t i = 0; i < tensor->count; i++)
-			size += sp_wire_varint_size(integer_at(tensor, i));
-		return size;
-	}
+	if (tensor->dtype != SP_STRING)
+		return sp_wire_values_size(&form, tensor->data, value_count(tensor));
+	for (size_t i = 0; i < tensor->count; i++)
+		size += sp_wire_field_size(sp_tensor_strings(tensor)[i].size);
+	return size;
 }
 
 static size_t dims_size(const sp_shape *shape)
@@ -96,19 +65,6 @@ static size_t entry_size(const sp_predict_output *output)
 
 /* ------------------------------------------------------------------ writing */
 
-static unsigned char *put_halves(unsigned char *at, const sp_tensor *tensor)
-{
-	const uint16_t *halves = tensor->data;
-
-	for (size_t i = 0; i < tensor->count; i++) {
-		float value = tensor->dtype == SP_HALF ? sp_half_to_float(halves[i])
-						       : sp_bfloat16_to_float(halves[i]);
-
-		at = sp_wire_put_bytes(at, &value, sizeof(value));
-	}
-	return at;
-}
-
 static unsigned char *put_strings(unsigned char *at, const sp_tensor *tensor)
 {
 	for (size_t i = 0; i < tensor->count; i++) {
@@ -123,20 +79,14 @@ static unsigned char *put_strings(unsigned char *at, const sp_tensor *tensor)
 static unsigned char *put_values(unsigned char *at, const sp_predict_output *output)
 {
 	const sp_tensor *tensor = output->tensor;
-	uint32_t field = sp_predict__field_of(tensor->dtype);
+	sp_wire_form form = sp_predict__form_of(tensor->dtype);
 
 	if (tensor->count == 0)
 		return at;
 	if (tensor->dtype == SP_STRING)
 		return put_strings(at, tensor);
-	at = sp_wire_put_header(at, field, output->values_size);
-	if (tensor->dtype == SP_HALF || tensor->dtype == SP_BFLOAT16)
-		return put_halves(at, tensor);
-	if (field == SP_ARRAY_FLOAT_VAL || field == SP_ARRAY_DOUBLE_VAL)
-		return sp_wire_put_bytes(at, tensor->data, output->values_size);
-	for (size_t i = 0; i < tensor->count; i++)
-		at = sp_wire_put_varint(at, integer_at(tensor, i));
-	return at;
+	at = sp_wire_put_header(at, sp_predict__field_of(tensor->dtype), output->values_size);
+	return sp_wire_put_values(at, &form, tensor->data, value_count(tensor));
 }
 
 static unsigned char *put_shape(unsigned char *at, const sp_shape *shape)
@@ -170,9 +120,7 @@ static sp_status make_block(unsigned char **out, size_t size, sp_error *err)
 				    "the answer would take %zu bytes; at most %d can be handed out",
 				    size, INT_MAX);
 	*out = sp_alloc(size + 1);
-	if (*out == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an answer of %zu bytes",
-				    size);
+	SP_NEED_MEMORY(*out, err, "an answer of %zu bytes", size);
 	(*out)[size] = '\0';
 	return SP_OK;
 }

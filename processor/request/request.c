@@ -48,7 +48,10 @@ sp_status sp_request_run(const sp_request_target *target, sp_predict_request *re
 	for (size_t i = 0; i < request->output_count; i++)
 		wanted[request->outputs[i].index] = true;
 	complete(endpoint, request->inputs);
-	SP_TRY(sp_session_run(target->session, &run, fetches, err));
+	if (target->split.splitter != NULL && endpoint->splits)
+		SP_TRY(sp_split_run(&target->split, target->session, endpoint, &run, fetches, err));
+	else
+		SP_TRY(sp_session_run(target->session, &run, fetches, err));
 	for (size_t i = 0; i < request->output_count; i++)
 		request->outputs[i].tensor = fetches[request->outputs[i].index];
 	return SP_OK;
@@ -163,9 +166,7 @@ static sp_status take_outputs(sp_predict_request *request, const sp_request_targ
 		return SP_OK;
 	request->outputs = sp_workspace_bytes(sp_session_workspace(target->session),
 					      typed->output_count, sizeof(*request->outputs));
-	if (request->outputs == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu outputs",
-				    typed->output_count);
+	SP_NEED_MEMORY(request->outputs, err, "%zu outputs", typed->output_count);
 	request->output_count = typed->output_count;
 	for (size_t i = 0; i < typed->output_count; i++) {
 		if (typed->outputs[i] == NULL)
@@ -182,12 +183,10 @@ static sp_status copy_answer(sp_typed_answer *out, const sp_predict_request *req
 {
 	out->count = request->output_count;
 	out->outputs = sp_arena_array(arena, out->count, sizeof(*out->outputs));
-	if (out->outputs == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu outputs", out->count);
+	SP_NEED_MEMORY(out->outputs, err, "%zu outputs", out->count);
 	for (size_t i = 0; i < out->count; i++) {
 		out->outputs[i].name = sp_arena_text(arena, request->outputs[i].name);
-		if (out->outputs[i].name == NULL)
-			return sp_no_memory(err, "a name");
+		SP_NEED_MEMORY(out->outputs[i].name, err, "a name");
 		if (sp_dtype_size(request->outputs[i].tensor->dtype) == 0)
 			return sp_error_set(err, SP_INVALID,
 					    "output '%s' is %s, which an answer cannot carry",

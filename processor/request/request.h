@@ -11,6 +11,7 @@
 #include "engine/tensor/tensor.h"
 #include "processor/request/endpoint.h"
 #include "processor/request/predict_codec.h"
+#include "processor/request/split.h"
 
 /*
  * One request on a session, which the caller owns until it resets it.
@@ -26,6 +27,7 @@ typedef struct sp_request_target {
 	sp_session *session;
 	const sp_snapshot *snapshot;
 	const sp_endpoint *endpoint;
+	sp_split_target split;
 	bool rehearsal; /* engine/runtime/program.h */
 
 	/* Without a deadline: the endpoint's timeout, counted from the start of the run. */

@@ -18,8 +18,7 @@ static sp_status load_full(sp_update_state *u, const sp_found_version *found, sp
 	sp_manifest manifest;
 	sp_status status = SP_OK;
 
-	if (prefix == NULL)
-		return sp_no_memory(err, "a version");
+	SP_NEED_MEMORY(prefix, err, "a version");
 	/* Count only memory that stays in use: wait for requests on older versions. */
 	if (u->versions.memory_limit != 0)
 		SP_TRY(sp_versions_wait_for_requests(&u->versions, err));

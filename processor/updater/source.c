@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "incremental/identity.h"
@@ -255,8 +254,7 @@ static sp_status find_files(const sp_source *source, const sp_found_version *fou
 	sp_weights_options files = {.checkpoint_prefix = sp_source_weights_prefix(source, found),
 				    .delta_prefix = found->delta_prefix};
 
-	if (files.checkpoint_prefix == NULL)
-		return sp_no_memory(err, "a version's name");
+	SP_NEED_MEMORY(files.checkpoint_prefix, err, "a version's name");
 	if (files.checkpoint_prefix != found->full_prefix) {
 		/* A model of constants has no weights; the first version does not wait for any. */
 		if (!may_have_weights(source, files.checkpoint_prefix) ||

@@ -227,8 +227,7 @@ sp_status sp_updater_open(sp_updater **out, const sp_config *config, sp_publishe
 	sp_error local;
 	sp_status status;
 
-	if (updater == NULL)
-		return sp_no_memory(err, "versions");
+	SP_NEED_MEMORY(updater, err, "versions");
 	pthread_mutex_init(&updater->turn, NULL);
 	pthread_mutex_init(&updater->lock, NULL);
 	pthread_cond_init(&updater->carried_out, NULL);

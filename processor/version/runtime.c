@@ -53,8 +53,7 @@ static sp_status make_endpoints(sp_runtime *runtime, const sp_model *model, int6
 	if (runtime->arena != NULL)
 		runtime->endpoints = sp_arena_array(runtime->arena, count,
 						    sizeof(*runtime->endpoints));
-	if (runtime->endpoints == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu signatures", count);
+	SP_NEED_MEMORY(runtime->endpoints, err, "%zu signatures", count);
 	for (size_t i = 0; i < count; i++) {
 		SP_TRY(sp_endpoint_init(&runtime->endpoints[i], sp_model_signature(model, i), i,
 					runtime->arena, err));
@@ -74,8 +73,7 @@ sp_status sp_runtime_open(sp_runtime **out, const sp_config *config, sp_model *m
 	sp_runtime *runtime = sp_alloc_zero(1, sizeof(*runtime));
 	sp_status status;
 
-	if (runtime == NULL)
-		return sp_no_memory(err, "a model");
+	SP_NEED_MEMORY(runtime, err, "a model");
 	status = make_endpoints(runtime, model, config->request_timeout_ms, err);
 	if (status == SP_OK)
 		status = sp_session_set_create(&runtime->sessions, sp_model_program(model),

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "engine/rows/row_proof.h"
 #include "incremental/identity.h"
 #include "storage/ssd/ssd_tier.h"
 
@@ -60,8 +61,8 @@ static sp_status open_store(sp_ssd_store **out, const sp_config *config, const c
 	/* Without a checkpoint there are no rows.  An unreadable one fails when it is loaded. */
 	if (content == 0)
 		return SP_OK;
-	if (options.model == NULL || options.version == NULL)
-		return sp_no_memory(err, "the name of a version");
+	SP_NEED_MEMORY(options.model != NULL && options.version != NULL, err,
+		       "the name of a version");
 	return sp_ssd_store_open(out, &options, err);
 }
 
@@ -79,8 +80,7 @@ static sp_status open_ssd(sp_ssd_store **out, const sp_config *config, const cha
 	if (config->ev_storage_type != SP_STORAGE_DRAM_SSDHASH)
 		return SP_OK;
 	arena = sp_arena_create(4096);
-	if (arena == NULL)
-		return sp_no_memory(err, "the name of a version");
+	SP_NEED_MEMORY(arena, err, "the name of a version");
 	status = open_store(out, config, prefix, arena, err);
 	sp_arena_destroy(arena);
 	return status;
@@ -188,6 +188,50 @@ static sp_status make(sp_version **out, const char *full_prefix, const char *del
 	return SP_OK;
 }
 
+/* ----------------------------------------------------------- requests in parts */
+
+static sp_status prove_rows(const sp_version *version, size_t entry, sp_error *err)
+{
+	const sp_signature *signature = &version->runtime->endpoints[entry].signature;
+	sp_partial_shape *shapes = sp_alloc_zero(signature->input_count + 1, sizeof(*shapes));
+	sp_status status;
+
+	if (shapes == NULL)
+		return sp_no_memory(err, "a version");
+	for (size_t i = 0; i < signature->input_count; i++)
+		shapes[i] = signature->inputs[i].shape;
+	status = sp_program_prove_rows(sp_model_program(version->runtime->model), entry,
+				       sp_weights_snapshot(version->weights), shapes, err);
+	sp_free(shapes);
+	return status;
+}
+
+/*
+ * Finds the signatures whose requests may be split: the configured one must be.  The first version
+ * of a runtime decides; a later one, whose weights may have other shapes, must agree.
+ */
+static sp_status find_splits(const sp_version *version, const sp_config *config, sp_error *err)
+{
+	const sp_runtime *runtime = version->runtime;
+	bool is_first = runtime->users == 1;
+
+	if (config->split_batch_rows == 0)
+		return SP_OK;
+	for (size_t i = 0; i < runtime->endpoint_count; i++) {
+		sp_endpoint *endpoint = &runtime->endpoints[i];
+		sp_status status = prove_rows(version, i, err);
+
+		if (status != SP_OK &&
+		    (endpoint == runtime->configured || endpoint->splits || status == SP_NO_MEMORY))
+			return sp_error_prefix(err, status,
+					       "configuration key 'split_batch_rows': requests to "
+					       "signature '%s' cannot be split",
+					       endpoint->signature.name);
+		endpoint->splits = endpoint->splits || (is_first && status == SP_OK);
+	}
+	return SP_OK;
+}
+
 /* *out is the version, or it is closed. */
 static sp_status finish(sp_version **out, sp_version *version, sp_status status)
 {
@@ -202,13 +246,17 @@ sp_status sp_version_open(sp_version **out, sp_runtime *runtime, const sp_config
 			  const sp_found_version *found, size_t memory_limit, sp_error *err)
 {
 	sp_version *version;
+	sp_status status;
 
 	SP_TRY(make(&version, found != NULL ? found->full_prefix : "", NULL, err));
 	if (found != NULL) {
 		version->full_step = found->full_step;
 		version->is_savedmodel = found->savedmodel_dir != NULL;
 	}
-	return finish(out, version, load(version, runtime, config, found, memory_limit, err));
+	status = load(version, runtime, config, found, memory_limit, err);
+	if (status == SP_OK)
+		status = find_splits(version, config, err);
+	return finish(out, version, status);
 }
 
 static sp_status load_on(sp_version *version, const sp_version *from, const sp_config *config,
@@ -248,9 +296,13 @@ sp_status sp_version_open_on(sp_version **out, const sp_version *from, const sp_
 			     const sp_found_version *found, sp_error *err)
 {
 	sp_version *version;
+	sp_status status;
 
 	SP_TRY(make_on(&version, from, found->delta_prefix, found->delta_step, err));
-	return finish(out, version, load_on(version, from, config, err));
+	status = load_on(version, from, config, err);
+	if (status == SP_OK)
+		status = find_splits(version, config, err);
+	return finish(out, version, status);
 }
 
 sp_status sp_version_open_folded(sp_version **out, const sp_version *from, size_t table,

@@ -26,8 +26,7 @@ static sp_status copy_scores(scores *out, const sp_predict_request *request, sp_
 		if (is_score(request->outputs[i].tensor))
 			count += request->outputs[i].tensor->count;
 	*out = (scores){.at = sp_arena_array(arena, count, sizeof(*out->at))};
-	if (out->at == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu scores", count);
+	SP_NEED_MEMORY(out->at, err, "%zu scores", count);
 	for (size_t i = 0; i < request->output_count; i++) {
 		const sp_tensor *tensor = request->outputs[i].tensor;
 

@@ -88,7 +88,7 @@ static sp_status find_message(sp_bytes *out, sp_bytes message, field_choice choi
 	sp_wire_field field;
 
 	*out = (sp_bytes){NULL, 0};
-	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field)) {
 		if (field.type != SP_WIRE_BYTES)
 			continue;
 		if (field.number != choice.number) {
@@ -118,7 +118,7 @@ static sp_bytes find_text(sp_bytes message, uint32_t number)
 	sp_bytes text = {"", 0};
 	sp_wire_field field;
 
-	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD)
+	while (sp_wire_next(&wire, &field))
 		if (field.type == SP_WIRE_BYTES && field.number == number)
 			text = field.bytes;
 	return text;
@@ -131,7 +131,7 @@ static size_t count_bytes(sp_bytes message, uint32_t number)
 	sp_wire_field field;
 	size_t count = 0;
 
-	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD)
+	while (sp_wire_next(&wire, &field))
 		if (field.type == SP_WIRE_BYTES && field.number == number)
 			count++;
 	return count;
@@ -169,8 +169,7 @@ static sp_status take_input(recorded *r, sp_bytes entry, sp_arena *arena, sp_err
 	SP_TRY(copy_name(&name, find_text(entry, SP_INPUT_KEY), arena, err));
 	SP_TRY(find_message(&value, entry, field_of(SP_INPUT_VALUE), arena, err));
 	input = find_place(r, name);
-	if (input == NULL)
-		return sp_no_memory(err, "a name");
+	SP_NEED_MEMORY(input, err, "a name");
 	input->name = name;
 	status = sp_tensor_parse(&input->tensor, value, arena, err);
 	if (status != SP_OK)
@@ -187,7 +186,7 @@ static sp_status take_fields(recorded *r, sp_bytes message, sp_arena *arena, sp_
 	sp_wire wire = sp_wire_of(message);
 	sp_wire_field field;
 
-	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field)) {
 		if (field.type != SP_WIRE_BYTES)
 			continue;
 		if (field.number == SP_SERVING_REQUEST_INPUTS)
@@ -215,8 +214,7 @@ static sp_status read_request(recorded *out, sp_bytes message, sp_arena *arena, 
 	out->outputs = sp_arena_array(arena,
 				      count_bytes(message, SP_SERVING_REQUEST_OUTPUT_FILTER) + 1,
 				      sizeof(*out->outputs));
-	if (out->inputs == NULL || out->outputs == NULL)
-		return sp_no_memory(err, "a request");
+	SP_NEED_MEMORY(out->inputs != NULL && out->outputs != NULL, err, "a request");
 	out->request.inputs = out->inputs;
 	out->request.outputs = out->outputs;
 	return take_fields(out, message, arena, err);

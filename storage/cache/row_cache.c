@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/size.h"
 #include "storage/region.h"
 #include "storage/cache/cache_set.h"
 

@@ -198,17 +198,6 @@ INLINE void int8_encode(size_t dim, const void *restrict elements, void *restric
 		codes[d] = (int8_t)code_of(fp32_at(elements, d), scale, -127, 127);
 }
 
-/* The two codes of a byte, two's complement of four bits. */
-INLINE float low_code(uint8_t byte)
-{
-	return (float)((int8_t)(byte << 4) >> 4);
-}
-
-INLINE float high_code(uint8_t byte)
-{
-	return (float)((int8_t)byte >> 4);
-}
-
 /* The largest magnitude gets code -8, which has no counterpart 8: the scale takes the sign. */
 INLINE void int4_encode(size_t dim, const void *restrict elements, void *restrict row)
 {
@@ -227,30 +216,43 @@ INLINE void int4_encode(size_t dim, const void *restrict elements, void *restric
 		codes[dim / 2] = code_of(fp32_at(elements, dim - 1), scale, -8, 7) & 15;
 }
 
+/* Code i of those in `codes`, two's complement of four bits. */
+INLINE float int4_code(uint32_t codes, size_t i)
+{
+	return (float)((int32_t)(codes << (28 - 4 * i)) >> 28);
+}
+
+/* Eight codes at a time: each is shifted by a number of its own out of the same 32 bits. */
 INLINE void int4_decode(size_t dim, const void *restrict row, float *restrict elements)
 {
 	const uint8_t *codes = (const uint8_t *)row + sizeof(float);
 	float scale = fp32_at(row, 0);
+	uint32_t eight;
+	size_t d = 0;
 
-	for (size_t i = 0; i < dim / 2; i++) {
-		elements[2 * i] = scale * low_code(codes[i]);
-		elements[2 * i + 1] = scale * high_code(codes[i]);
+	for (; d + 8 <= dim; d += 8) {
+		memcpy(&eight, codes + d / 2, sizeof(eight));
+		for (size_t i = 0; i < 8; i++)
+			elements[d + i] = scale * int4_code(eight, i);
 	}
-	if (dim % 2 != 0)
-		elements[dim - 1] = scale * low_code(codes[dim / 2]);
+	for (; d < dim; d++)
+		elements[d] = scale * int4_code(codes[d / 2], d % 2);
 }
 
 INLINE void int4_accumulate(size_t dim, float weight, const void *restrict row, float *restrict sum)
 {
 	const uint8_t *codes = (const uint8_t *)row + sizeof(float);
 	float scale = fp32_at(row, 0);
+	uint32_t eight;
+	size_t d = 0;
 
-	for (size_t i = 0; i < dim / 2; i++) {
-		sum[2 * i] += weight * (scale * low_code(codes[i]));
-		sum[2 * i + 1] += weight * (scale * high_code(codes[i]));
+	for (; d + 8 <= dim; d += 8) {
+		memcpy(&eight, codes + d / 2, sizeof(eight));
+		for (size_t i = 0; i < 8; i++)
+			sum[d + i] += weight * (scale * int4_code(eight, i));
 	}
-	if (dim % 2 != 0)
-		sum[dim - 1] += weight * (scale * low_code(codes[dim / 2]));
+	for (; d < dim; d++)
+		sum[d] += weight * (scale * int4_code(codes[d / 2], d % 2));
 }
 
 /* ------------------------------------------------------------------ codecs */

@@ -1,6 +1,5 @@
 #include "storage/image/image.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>

@@ -1,7 +1,5 @@
 #include "storage/rows/rows.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/size.h"
 #include "storage/rows/rows_internal.h"

@@ -47,6 +47,7 @@ engine/ops/embedding: base storage/table/table.h engine/tensor engine/graph engi
 engine/import: base engine/tensor engine/graph engine/front_ends.inc engine/import
 engine/passes: base engine/tensor engine/graph engine/ops/embedding/column_spec.h engine/passes
 engine/runtime: base engine/tensor engine/graph engine/ops/control/control.h engine/ops/list/list.h engine/runtime
+engine/rows: base engine/tensor engine/graph engine/ops/embedding/column_spec.h engine/ops/nn/dense.h engine/runtime engine/rows
 engine/stablehlo: base engine/tensor engine/graph engine/kernels engine/ops engine/import/front_end.h engine/stablehlo
 model_loader/proto: base engine model_loader/proto
 model_loader/saved_model: base engine model_loader/proto model_loader/saved_model
@@ -65,16 +66,17 @@ api: base storage engine model_loader incremental session_group processor api
 api/host: base api/serving_processor.h api/host
 api/host/http: base api/host/json/json_writer.h api/host/http
 api/host/json: base api/host/json
+api/host/describe: base api/serving_processor.h api/host/json/json_writer.h api/host/messages api/host/model api/host/describe
 api/host/eas: base api/host/eas
 api/host/infer: base api/serving_processor.h api/host/flags.h api/host/metrics api/host/model api/host/infer
-api/host/messages: base api/serving_processor.h api/host/infer api/host/model/model_config.h api/host/messages
-api/host/grpc: base api/serving_processor.h api/host/flags.h api/host/http api/host/infer api/host/messages api/host/metrics api/host/model api/host/routes api/host/sticky api/host/grpc
-api/host/predict: base api/serving_processor.h api/host/json api/host/predict
+api/host/messages: base api/serving_processor.h api/host/infer api/host/messages
+api/host/grpc: base api/serving_processor.h api/host/describe api/host/flags.h api/host/http api/host/infer api/host/messages api/host/metrics api/host/model api/host/routes api/host/sticky api/host/grpc
+api/host/predict: base api/serving_processor.h api/host/json api/host/messages/message.h api/host/predict
 api/host/model: base api/serving_processor.h api/host/flags.h api/host/json api/host/metrics/counters.h api/host/model
 api/host/metrics: base api/serving_processor.h api/host/model/versions_report.h api/host/model/version_status.h api/host/metrics
-api/host/sticky: base api/serving_processor.h api/host/json api/host/messages api/host/predict api/host/sticky
-api/host/v2: base api/serving_processor.h api/host/json api/host/messages api/host/predict api/host/v2
-api/host/routes: base api/serving_processor.h api/host/eas api/host/flags.h api/host/worker.h api/host/http api/host/infer api/host/json api/host/messages api/host/metrics api/host/model api/host/predict api/host/routes api/host/sticky api/host/v2
+api/host/sticky: base api/serving_processor.h api/host/infer/tensors.h api/host/json api/host/messages api/host/predict api/host/sticky
+api/host/v2: base api/serving_processor.h api/host/infer/tensors.h api/host/json api/host/messages api/host/predict api/host/v2
+api/host/routes: base api/serving_processor.h api/host/describe api/host/eas api/host/flags.h api/host/worker.h api/host/http api/host/infer api/host/json api/host/messages api/host/metrics api/host/model api/host/predict api/host/routes api/host/sticky api/host/v2
 tools: base storage engine model_loader incremental processor tools
 '
 

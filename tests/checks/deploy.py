@@ -104,7 +104,7 @@ check("panels of the dashboard have numbers of their own", len({panel["id"] for 
 
 # -------------------------------------------------------------------- flags
 
-flags = set(re.findall(r'\{"([a-z_]+)", (?:TEXT|NUMBER|SWITCH|CHOICE)', read("api/host/flags.c")))
+flags = set(re.findall(r"(?m)^SP_FLAG_[A-Z]+\((\w+),", read("api/host/flags.inc")))
 check("flags are found", len(flags) > 30)
 for path in glob.glob("deploy/kubernetes/*.yaml", root_dir=tree) + ["deploy/docker/Dockerfile", "deploy/systemd/serving-host.service", "deploy/systemd/default/serving-host"]:
     text = re.sub(r"--(mount|from|interval|timeout|start-period|no-install-recommends|ensure)\b", "", read(path))

@@ -133,11 +133,12 @@ static void *open_and_close(void *argument)
 
 /* ------------------------------------------------------------------ traffic */
 
-static char *config_with(sp_golden_case *golden, const char *policy)
+static char *config_with(sp_golden_case *golden, const char *policy, int split_rows)
 {
 	cJSON *config = cJSON_GetObjectItem(golden->about, "model_config");
 
 	cJSON_AddNumberToObject(config, "session_num", SESSIONS);
+	cJSON_AddNumberToObject(config, "split_batch_rows", split_rows);
 	cJSON_AddStringToObject(config, "select_session_policy", policy);
 	return sp_golden_config(golden, NULL, false);
 }
@@ -159,6 +160,7 @@ static void run(traffic *t)
 /* What the visits of the two cases hand to each other. */
 static struct {
 	const char *policy;
+	int split_rows;
 	const char *other_name;
 	sp_golden_case *golden;
 	int runs;
@@ -171,7 +173,7 @@ static void with_other(sp_golden_case *other)
 
 	if (!other->ours)
 		return;
-	config = config_with(now.golden, now.policy);
+	config = config_with(now.golden, now.policy, now.split_rows);
 	t.model = serving_processor_create(config, NULL);
 	t.other = sp_golden_config(other, NULL, false);
 	assert_non_null(t.model);
@@ -201,6 +203,15 @@ static void hammer(const char *name, const char *other, const char *policy)
 	now.runs = 0;
 	sp_golden_each(name, with_case);
 	assert_int_equal(now.runs, 1);
+}
+
+/* A request takes the other session if it is idle. */
+static void embeddings_in_parts(void **state)
+{
+	(void)state;
+	now.split_rows = 4;
+	hammer("ev-ctr", "keras2-mlp", "RR");
+	now.split_rows = 0;
 }
 
 static void embeddings_under_mod(void **state)
@@ -237,9 +248,8 @@ static void ignore_line(void *context, int level, const char *line)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(embeddings_under_mod),
-		cmocka_unit_test(embeddings_under_rr),
-		cmocka_unit_test(dense_layers_under_mod),
+		cmocka_unit_test(embeddings_under_mod),  cmocka_unit_test(embeddings_in_parts),
+		cmocka_unit_test(embeddings_under_rr),   cmocka_unit_test(dense_layers_under_mod),
 		cmocka_unit_test(dense_layers_under_rr),
 	};
 

@@ -4,11 +4,13 @@
 #include "api/host/grpc/grpc_protocol.h"
 #include "api/host/grpc/grpc_reflection.h"
 #include "api/host/http/content_coding.h"
-#include "api/host/messages/config_message.h"
+#include "api/host/messages/eas_message.h"
 #include "api/host/messages/examples_message.h"
 #include "api/host/messages/infer_message.h"
 #include "api/host/messages/predict_message.h"
 #include "api/host/messages/tensor_message.h"
+#include "api/host/model/model_config.h"
+#include "api/host/infer/tensors.h"
 #include "api/host/sticky/sticky.h"
 #include "tests/support/fake_run.h"
 #include "tests/support/fuzz.h"
@@ -34,7 +36,7 @@ enum { MAX_BYTES = 4 << 20 };
 /* Reads all values, so that a memory checker sees those that are not there. */
 static unsigned sum(const serving_processor_tensor *tensor)
 {
-	size_t size = tensor->count * sp_tensor_message_element_size(tensor->dtype);
+	size_t size = tensor->count * sp_tensor_element_size(tensor->dtype);
 	const unsigned char *bytes = tensor->data;
 	const serving_processor_bytes *texts = tensor->data;
 	unsigned total = 0;
@@ -58,8 +60,12 @@ static void write_back(const sp_message_inputs *inputs)
 	for (size_t i = 0; i < count; i++)
 		total += sum(&inputs->tensors[i]);
 	sp_buffer_init(&out, MAX_BYTES + total % 2);
-	(void)!sp_predict_message_encode(&out, inputs->tensors, count, &spec, false, NULL);
-	(void)!sp_predict_message_encode(&out, inputs->tensors, count, &spec, true, NULL);
+	(void)!sp_predict_message_encode(&out, inputs->tensors, count, &spec, SP_TENSOR_IN_FIELDS,
+					 NULL);
+	(void)!sp_predict_message_encode(&out, inputs->tensors, count, &spec, SP_TENSOR_IN_CONTENT,
+					 NULL);
+	(void)!sp_predict_message_encode(&out, inputs->tensors, count, NULL, SP_TENSOR_AS_ARRAY,
+					 NULL);
 	(void)!sp_infer_message_encode(&out, inputs->tensors, count, &head, NULL);
 	sp_buffer_fini(&out);
 }
@@ -105,6 +111,8 @@ static void decode(sp_bytes message, sp_message_memory *memory)
 		if (sp_predict_message_decode(&inputs, &signatures[i], message, memory, &err) ==
 		    SP_OK)
 			write_back(&inputs);
+		if (sp_eas_message_decode(&inputs, &signatures[i], message, memory, &err) == SP_OK)
+			write_back(&inputs);
 		if (sp_infer_message_decode(&inputs, &signatures[i], message, memory, &err) ==
 		    SP_OK)
 			write_back(&inputs);
@@ -116,7 +124,7 @@ static void decode(sp_bytes message, sp_message_memory *memory)
 	find_key(SP_STICKY_EXAMPLES, message, memory->arena);
 	find_key(SP_STICKY_V2, message, memory->arena);
 	find_key(SP_STICKY_EAS, message, memory->arena);
-	if (sp_config_message_decode(&configs, message, &err) == SP_OK)
+	if (sp_model_configs_decode(&configs, message, &err) == SP_OK)
 		sp_model_configs_destroy(configs);
 	sp_buffer_init(&out, MAX_BYTES);
 	(void)!sp_grpc_reflect(&out, message, &err);

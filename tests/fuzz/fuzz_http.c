@@ -3,7 +3,7 @@
 
 #include "api/host/http/http_chunks.h"
 #include "api/host/http/http_head.h"
-#include "api/host/routes/model_path.h"
+#include "api/host/routes/route_path.h"
 #include "tests/support/fuzz.h"
 
 /*
@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	sp_bytes bytes = {size != 0 ? (const char *)data : "", size};
 	size_t head_size = 0, scanned = 0;
-	sp_model_path path;
+	sp_route_path path;
 	sp_http_head head;
 	sp_error err;
 
@@ -61,7 +61,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (head_size > size)
 			abort();
 		if (sp_http_head_parse(&head, (sp_bytes){bytes.data, head_size}, &err) == 0 &&
-		    sp_model_path_parse(&path, &head, &err) == SP_OK && path.name[0] == '\0')
+		    sp_route_path_parse(&path, &head, &err) == SP_OK && path.name[0] == '\0' &&
+		    path.verb < SP_V2_SERVER)
 			abort();
 		bytes = (sp_bytes){bytes.data + head_size, size - head_size};
 	}

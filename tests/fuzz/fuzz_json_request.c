@@ -50,15 +50,12 @@ static void check_count(const serving_processor_tensor *tensor)
 
 static void check_answer(const sp_json_parsed *parsed, bool row)
 {
-	const serving_processor_tensor *tensors[8];
 	sp_json_reader reader;
 	sp_buffer out;
 	sp_error err;
 
-	for (size_t i = 0; i < parsed->count; i++)
-		tensors[i] = &parsed->tensors[i];
 	sp_buffer_init(&out, 1 << 26);
-	if (sp_json_response_write(&out, tensors, parsed->count, row, &err) == SP_OK) {
+	if (sp_json_response_write(&out, parsed->tensors, parsed->count, row, &err) == SP_OK) {
 		sp_json_reader_init(&reader, (sp_bytes){out.data, out.size});
 		if (out.failed || sp_json_skip(&reader, &err) != SP_OK || reader.at != reader.end)
 			abort();

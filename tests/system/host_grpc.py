@@ -371,6 +371,9 @@ def the_server_describes_itself():
     assert v2["ServerReady"](message(V2 + "ServerReadyRequest"), timeout=10).ready
     assert v2["ModelReady"](message(V2 + "ModelReadyRequest", name="examples", version="3"), timeout=10).ready
     assert not v2["ModelReady"](message(V2 + "ModelReadyRequest", name="none"), timeout=10).ready
+    for method in ("ModelReady", "ModelMetadata", "ModelInfer"):
+        named = {"model_name": "examples", "model_version": "abc"} if method == "ModelInfer" else {"name": "examples", "version": "abc"}
+        refused(v2[method], message(V2 + method + "Request", **named), Code.INVALID_ARGUMENT, "version string 'abc'")
     assert v2["ServerMetadata"](message(V2 + "ServerMetadataRequest"), timeout=10).name
     about = v2["ModelMetadata"](message(V2 + "ModelMetadataRequest", name="examples"), timeout=10)
     assert list(about.versions) == ["3"] and about.inputs[0].datatype == "BYTES" and list(about.outputs[0].shape) == [-1, 3]

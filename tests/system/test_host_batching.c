@@ -256,12 +256,57 @@ static void a_full_queue_of_batches_is_unavailable(void **state)
 	sp_host_double_stop(&process);
 }
 
+/* A request of EAS: one row of x, a float whose bytes are in `value`. */
+static void ask_eas(sp_http_client *client, const char *value)
+{
+	char text[300];
+
+	snprintf(text, sizeof(text),
+		 "POST /api/predict/default HTTP/1.1\r\nHost: a\r\nContent-Length: 20\r\n\r\n"
+		 "\x12\x12\x0a\1x\x12\x0d\x08\1\x12\3\x0a\1\1\x1a\4%s",
+		 value);
+	assert_true(sp_http_client_send_text(client, text));
+}
+
+/* While the first is computed, the others wait; then they are computed together. */
+static void requests_of_eas_are_batched(void **state)
+{
+	enum { COUNT = 5 };
+	static const char *const values[] = {"\1\1\1A", "\1\1\1B", "\1\1\1C", "\1\1\1D", "\1\1\1E"};
+	sp_host_process process;
+	sp_http_client clients[COUNT];
+	sp_http_reply reply;
+
+	(void)state;
+	start_double(&process, "{\"run_ms\":40}",
+		     "max_batch_size { value: 8 } num_batch_threads { value: 1 }");
+	for (int i = 0; i < COUNT; i++) {
+		assert_true(sp_http_client_open(&clients[i], process.port));
+		ask_eas(&clients[i], values[i]);
+	}
+	for (int i = 0; i < COUNT; i++) {
+		float value, answer;
+
+		sp_http_client_receive(&clients[i], &reply);
+		assert_int_equal(reply.status, 200);
+		memcpy(&value, values[i], sizeof(value));
+		memcpy(&answer, reply.body + 16, sizeof(answer)); /* behind tags and lengths */
+		assert_true(answer == value / 2 + 2);
+		sp_http_client_close(&clients[i]);
+	}
+	assert_int_equal(metric_of_model(process.port, "serving_processor_batch_requests_total"),
+			 COUNT);
+	assert_true(metric_of_model(process.port, "serving_processor_batches_total") < COUNT);
+	sp_host_double_stop(&process);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many_clients_get_the_answers_of_one),
 		cmocka_unit_test(a_request_larger_than_a_batch_is_refused),
 		cmocka_unit_test(a_full_queue_of_batches_is_unavailable),
+		cmocka_unit_test(requests_of_eas_are_batched),
 	};
 
 	return cmocka_run_group_tests_name("host_batching", tests, NULL, NULL);

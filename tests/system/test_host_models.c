@@ -399,6 +399,25 @@ static void a_share_goes_to_the_canary(void **state)
 	assert_int_equal((int)metric(SHADOW "alike\"} "), 0);
 }
 
+/* Version 2 answers, version 1 computes the same request later. */
+static void requests_of_eas_are_shadowed(void **state)
+{
+	/* x0, a float in an array of one element */
+	static const char body[] = "\x12\x13\x0a\2x0\x12\x0d\x08\1\x12\3\x0a\1\1\x1a\4\1\1\1A";
+
+	(void)state;
+	write_version("a", 1, 1, 10);
+	write_version("a", 2, 1, 20);
+	write_config(
+		"{\"models\": [{\"name\": \"a\", \"base_path\": \"@/a\","
+		"\"version_policy\": \"all\", \"shadow\": {\"version\": 1, \"percent\": 100}}]}");
+	assert_true(start(NULL));
+	assert_int_equal(call("POST", "/api/predict/a", body)->status, 200);
+	for (int i = 0; i < 2000 && (int)metric(SHADOW "different\"} ") == 0; i++)
+		usleep(5000);
+	assert_int_equal((int)metric(SHADOW "different\"} "), 1);
+}
+
 static bool is_canary(int user)
 {
 	static const char body[] = "{\"instances\":[3]}";
@@ -558,6 +577,7 @@ int main(void)
 		CASE(a_label_may_come_first),
 		CASE(a_file_is_looked_at_again),
 		CASE(a_share_goes_to_the_canary),
+		CASE(requests_of_eas_are_shadowed),
 		CASE(a_user_stays_where_he_is),
 		CASE(a_number_stays_where_it_is),
 		CASE(memory_goes_back),

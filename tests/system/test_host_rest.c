@@ -282,6 +282,11 @@ static void eas_and_v2_share_the_port(void **state)
 	      {"POST", "/v2/models/half/ready", "", 405, ""}, {"GET", "/v2/other", NULL, 404, ""},
 	      {"GET", "/v2/models/half/infer", NULL, 405, ""},
 	      {"POST", "/v2/models/half/versions/99/infer", "{}", 404, "Servable not found"},
+	      {"POST", "/v2/models/half/versions/abc/infer", "{}", 400,
+	       "{\"error\":\"failed to get model version from specified version string 'abc'\"}"},
+	      {"GET", "/v2/models/half/versions/7x/ready", NULL, 400, "version string '7x'"},
+	      {"GET", "/v2/models/half/versions/99999999999999999999", NULL, 400, "99999999"},
+	      {"GET", "/v2/models/half/versions/", NULL, 404, ""},
 	      {"POST", "/v2/models/half/infer", "{}", 400, "'inputs' is missing"},
 	      {"POST", "/v2/models/half/infer",
 	       "{\"id\":\"a\",\"inputs\":[{\"name\":\"x\",\"shape\":[2],\"datatype\":\"FP32\","

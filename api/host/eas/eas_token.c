@@ -2,23 +2,14 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
+#include "base/words.h"
+
 enum { SHA1_SIZE = 20, MD5_SIZE = 16, BASE64_SHA1 = 28, MAX_SIGNED = 8 << 10 };
-
-static bool take_word(sp_bytes *text, const char *word)
-{
-	size_t size = strlen(word);
-
-	if (text->size < size || strncasecmp(text->data, word, size) != 0)
-		return false;
-	*text = (sp_bytes){text->data + size, text->size - size};
-	return true;
-}
 
 /* Compares without telling by the time taken where two texts of one length differ. */
 static bool equal(sp_bytes a, sp_bytes b)
@@ -81,9 +72,9 @@ static bool has_token(const sp_eas_request *request, sp_bytes token)
 {
 	sp_bytes sent = request->authorization;
 
-	if (take_word(&sent, "EAS "))
+	if (sp_words_take(&sent, "EAS "))
 		return signature_is_right(request, sent, token);
-	take_word(&sent, "Bearer ");
+	sp_words_take(&sent, "Bearer ");
 	return equal(sent, token);
 }
 

@@ -185,6 +185,7 @@ sp_status sp_grpc__decompress(sp_bytes *message, sp_bytes encoding_name, size_t 
 		return sp_error_set(err, SP_INVALID,
 				    "the message is compressed, but grpc-encoding is missing");
 	sp_buffer_init(&larger, max_bytes);
+	sp_buffer_set_budget(&larger, sp_arena_budget(arena));
 	status = sp_content_decode(&larger, encoding, *message, err);
 	if (status != SP_INVALID)
 		*code = SP_GRPC_OK;
@@ -312,19 +313,6 @@ sp_status sp_grpc__acquire_named(sp_grpc_call *call, sp_servable *out, sp_bytes 
 					    version.data);
 	}
 	return acquire(call, out, &selector, err);
-}
-
-const serving_processor_signature *sp_grpc__signature(const sp_servable *servable, sp_bytes name,
-						      sp_arena *arena)
-{
-	const char *text = servable->served->signature_name;
-
-	if (name.size != 0) {
-		text = sp_arena_text(arena, name);
-		if (text == NULL || strlen(text) != name.size)
-			return NULL;
-	}
-	return serving_processor_handle_signature(servable->handle, text);
 }
 
 sp_model_spec sp_grpc__answer_spec(const sp_model_spec *asked, const sp_servable *servable,

@@ -38,8 +38,8 @@ void sp_grpc__call(sp_serving *serving, sp_http_request *request, sp_message_mem
 void sp_grpc__call_here(sp_serving *serving, sp_http_request *request, sp_grpc_handler *handler);
 
 /*
- * Replaces a compressed message by what it stands for, in the arena.  On failure *code is set
- * unless the status has the code.
+ * Replaces a compressed message by what it stands for, in the arena and within its budget.  On
+ * failure *code is set unless the status has the code.
  */
 SP_MUST_CHECK sp_status sp_grpc__decompress(sp_bytes *message, sp_bytes encoding_name,
 					    size_t max_bytes, sp_arena *arena, sp_grpc_code *code,
@@ -89,10 +89,6 @@ SP_MUST_CHECK sp_status sp_grpc__acquire(sp_grpc_call *call, sp_servable *out,
 /* The same by a model's name and version as the Open Inference Protocol gives them. */
 SP_MUST_CHECK sp_status sp_grpc__acquire_named(sp_grpc_call *call, sp_servable *out, sp_bytes name,
 					       sp_bytes version, sp_error *err);
-
-/* The signature of that name, or the default one if it is empty; NULL: none. */
-const serving_processor_signature *sp_grpc__signature(const sp_servable *servable, sp_bytes name,
-						      sp_arena *arena);
 
 /* The ModelSpec of an answer. */
 sp_model_spec sp_grpc__answer_spec(const sp_model_spec *asked, const sp_servable *servable,

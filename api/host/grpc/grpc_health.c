@@ -2,7 +2,6 @@
 
 #include "api/host/grpc/grpc_handlers.h"
 #include "api/host/messages/message_writer.h"
-#include "base/wire.h"
 
 /* Names under which the host as a whole is asked for. */
 static const char *const services[] = {
@@ -42,7 +41,7 @@ sp_grpc_health sp_grpc__health(sp_serving *serving, sp_bytes service)
 
 	if (!is_service(service))
 		health = model_health(serving, service);
-	else if (!sp_models_are_ready(serving->models))
+	else if (sp_serving_unready(serving) != NULL)
 		health = SP_GRPC_NOT_SERVING;
 	if (health == SP_GRPC_SERVING && atomic_load(&serving->draining))
 		health = SP_GRPC_NOT_SERVING;
@@ -52,17 +51,9 @@ sp_grpc_health sp_grpc__health(sp_serving *serving, sp_bytes service)
 sp_status sp_grpc__health_request(sp_bytes *service, sp_bytes message, sp_error *err)
 {
 	enum { SERVICE = 1 };
-	sp_wire wire = sp_wire_of(message);
-	sp_wire_result result;
-	sp_wire_field field;
 
 	*service = (sp_bytes){"", 0};
-	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD)
-		if (field.number == SERVICE && field.type == SP_WIRE_BYTES)
-			*service = field.bytes;
-	return result == SP_WIRE_END
-		       ? SP_OK
-		       : sp_error_set(err, SP_INVALID, "the message cannot be parsed");
+	return sp_message_read(message, &(sp_wire_place){SERVICE, SP_WIRE_BYTES, service}, 1, err);
 }
 
 void sp_grpc__health_response(sp_buffer *out, sp_grpc_health health)
@@ -81,7 +72,7 @@ sp_status sp_grpc__health_check(sp_grpc_call *call, sp_error *err)
 	health = sp_grpc__health(call->serving, service);
 	if (health == SP_GRPC_SERVICE_UNKNOWN)
 		return sp_error_set(err, SP_NOT_FOUND, "unknown service %.*s",
-				    (int)(service.size < 256 ? service.size : 256), service.data);
+				    sp_message_shown(service), service.data);
 	sp_grpc__health_response(&call->out, health);
 	return SP_OK;
 }

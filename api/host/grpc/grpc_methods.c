@@ -89,19 +89,12 @@ static sp_bytes model_name(const method *called, const sp_http_request *request)
 
 static void queue(sp_serving *serving, sp_http_request *request, const method *called)
 {
-	sp_queued item = {.request = request, .job = compute};
-
-	if (called->kind != ORDER) {
+	if (called->kind != ORDER)
 		sp_route__enqueue(serving, request, compute);
-		return;
-	}
-	if (!serving->flags->orders_by_rpc) {
-		sp_grpc__fail(request, SP_GRPC_PERMISSION_DENIED, "Only with --admin_routes");
-		return;
-	}
-	sp_http_request_note_peer(request); /* the log says who gave the order */
-	if (!sp_request_queue_try_push(serving->orders, &item, 0))
-		sp_grpc__fail(request, SP_GRPC_RESOURCE_EXHAUSTED, "too many orders are waiting");
+	else if (serving->flags->orders_by_rpc)
+		sp_route__enqueue_order(serving, request, compute);
+	else
+		sp_grpc__fail(request, SP_GRPC_PERMISSION_DENIED, SP_SERVING_NO_ORDERS);
 }
 
 /* The time that the client gives counts from the arrival of the whole request. */

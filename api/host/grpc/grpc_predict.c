@@ -3,112 +3,119 @@
 #include "api/host/grpc/grpc_handlers.h"
 #include "api/host/messages/examples_message.h"
 #include "api/host/messages/message_answer.h"
+#include "api/host/messages/message_fields.h"
+#include "api/host/messages/message_writer.h"
+#include "api/host/sticky/sticky.h"
 
-/* PredictionService, but for GetModelMetadata. */
+/* PredictionService, but for GetModelMetadata; ModelInfer, and the messages of ModelStreamInfer. */
 
-static int shown(sp_bytes name)
+static sp_message_run run_of(sp_grpc_call *call, const sp_servable *servable)
 {
-	return (int)(name.size < 256 ? name.size : 256);
+	return (sp_message_run){servable, sp_grpc__limits(call), &call->memory};
 }
 
-/* ------------------------------------------------------------------- Predict */
-
-static sp_status predict(sp_grpc_call *call, const sp_servable *servable, const sp_model_spec *spec,
-			 sp_error *err)
+/*
+ * TensorFlow Serving answers FAILED_PRECONDITION for a missing signature, and for one that lacks an
+ * input or an output.
+ */
+static sp_status with_code(sp_grpc_call *call, sp_status status)
 {
-	const serving_processor_signature *signature = sp_grpc__signature(
-		servable, spec->signature_name, call->memory.arena);
-	const sp_message_run run = {servable, signature, sp_grpc__limits(call), &call->memory};
-
-	if (signature == NULL)
-		return sp_grpc__error(call, SP_GRPC_FAILED_PRECONDITION, SP_NOT_FOUND, err,
-				      "Serving signature key \"%.*s\" not found.",
-				      shown(spec->signature_name), spec->signature_name.data);
-	return sp_message_answer_predict(
-		&call->out, &run, call->message, spec->name,
-		call->serving->flags->enable_serialization_as_tensor_content, err);
-}
-
-sp_status sp_grpc__predict(sp_grpc_call *call, sp_error *err)
-{
-	sp_servable servable = {0};
-	sp_model_spec spec;
-	sp_status status = sp_model_spec_find(&spec, call->message, err);
-
-	if (status == SP_OK)
-		status = sp_grpc__acquire(call, &servable, &spec, err);
-	sp_grpc__follow_field(call, &servable, SP_STICKY_PREDICT);
-	if (status == SP_OK)
-		status = predict(call, &servable, &spec, err);
-	sp_servable_release(&servable);
-	return status;
-}
-
-/* --------------------------------------------------------- Classify, Regress */
-
-/* SP_NOT_FOUND of the signature's tensors is TensorFlow Serving's FAILED_PRECONDITION. */
-static sp_status run_examples(sp_grpc_call *call, sp_examples_result *result,
-			      const sp_servable *servable,
-			      const serving_processor_signature *signature,
-			      sp_examples_method method, const sp_bytes *examples, size_t count,
-			      sp_error *err)
-{
-	const sp_infer_limits limits = sp_grpc__limits(call);
-	sp_status status = sp_examples_run(result, servable, signature, method, examples, count,
-					   &limits, err);
-
 	if (status == SP_NOT_FOUND)
 		call->code = SP_GRPC_FAILED_PRECONDITION;
 	return status;
 }
 
-static sp_status answer_examples(sp_grpc_call *call, const sp_servable *servable,
-				 const sp_model_spec *spec, sp_examples_method method,
-				 sp_error *err)
+/* Holds the version that an input of the message decides on instead, if the model is split so. */
+static void follow_field(sp_grpc_call *call, sp_servable *servable, sp_sticky_form form)
 {
-	const serving_processor_signature *signature = sp_grpc__signature(
-		servable, spec->signature_name, call->memory.arena);
-	const sp_bytes *examples;
-	sp_examples_result result;
-	sp_model_spec answered;
-	sp_status status;
-	size_t count;
+	sp_sticky_body body = {.form = form, .bytes = call->message, .arena = call->memory.arena};
 
-	if (signature == NULL)
-		return sp_error_set(err, SP_INVALID, "No signature was found with the name: %.*s",
-				    shown(spec->signature_name), spec->signature_name.data);
-	SP_TRY(sp_examples_message_decode(&examples, &count, call->message, call->memory.arena,
-					  err));
-	SP_TRY(run_examples(call, &result, servable, signature, method, examples, count, err));
-	answered = sp_grpc__answer_spec(spec, servable, signature);
-	status = sp_examples_message_encode(&call->out, &result, &answered, err);
-	sp_examples_result_fini(&result);
-	return status;
+	sp_models_follow_field(call->serving->models, servable, sp_sticky_find, &body);
 }
 
-static sp_status serve_examples(sp_grpc_call *call, sp_examples_method method, sp_error *err)
-{
-	sp_servable servable = {0};
-	sp_model_spec spec;
-	sp_status status = sp_model_spec_find(&spec, call->message, err);
+/* ---------------------------------------------------------------- one signature */
 
-	if (status == SP_OK)
-		status = sp_grpc__acquire(call, &servable, &spec, err);
-	sp_grpc__follow_field(call, &servable, SP_STICKY_EXAMPLES);
-	if (status == SP_OK)
-		status = answer_examples(call, &servable, &spec, method, err);
+sp_status sp_grpc__predict(sp_grpc_call *call, sp_error *err)
+{
+	bool content = call->serving->flags->enable_serialization_as_tensor_content;
+	sp_servable servable;
+	sp_message_run run;
+	sp_model_spec spec;
+	sp_status status;
+
+	SP_TRY(sp_model_spec_find(&spec, call->message, err));
+	SP_TRY(sp_grpc__acquire(call, &servable, &spec, err));
+	follow_field(call, &servable, SP_STICKY_PREDICT);
+	run = run_of(call, &servable);
+	status = sp_message_answer_predict(&call->out, &run, &spec, call->message,
+					   content ? SP_TENSOR_IN_CONTENT : SP_TENSOR_IN_FIELDS,
+					   err);
 	sp_servable_release(&servable);
-	return status;
+	return with_code(call, status);
+}
+
+static sp_status answer_examples(sp_grpc_call *call, sp_examples_method method, sp_error *err)
+{
+	sp_servable servable;
+	sp_message_run run;
+	sp_model_spec spec;
+	sp_status status;
+
+	SP_TRY(sp_model_spec_find(&spec, call->message, err));
+	SP_TRY(sp_grpc__acquire(call, &servable, &spec, err));
+	follow_field(call, &servable, SP_STICKY_EXAMPLES);
+	run = run_of(call, &servable);
+	status = sp_message_answer_examples(&call->out, &run, &spec, method, call->message, err);
+	sp_servable_release(&servable);
+	return with_code(call, status);
 }
 
 sp_status sp_grpc__classify(sp_grpc_call *call, sp_error *err)
 {
-	return serve_examples(call, SP_EXAMPLES_CLASSIFY, err);
+	return answer_examples(call, SP_EXAMPLES_CLASSIFY, err);
 }
 
 sp_status sp_grpc__regress(sp_grpc_call *call, sp_error *err)
 {
-	return serve_examples(call, SP_EXAMPLES_REGRESS, err);
+	return answer_examples(call, SP_EXAMPLES_REGRESS, err);
+}
+
+sp_status sp_grpc__model_infer(sp_grpc_call *call, sp_error *err)
+{
+	sp_servable servable;
+	sp_message_run run;
+	sp_infer_head head;
+	sp_status status;
+
+	SP_TRY(sp_infer_message_head(&head, call->message, err));
+	SP_TRY(sp_grpc__acquire_named(call, &servable, head.model_name, head.model_version, err));
+	follow_field(call, &servable, SP_STICKY_V2);
+	run = run_of(call, &servable);
+	status = sp_message_answer_infer(&call->out, &run, &head, call->message, err);
+	sp_servable_release(&servable);
+	return status;
+}
+
+/* Marks the response as the last one of its request, which has no other. */
+static void put_final(sp_buffer *out)
+{
+	size_t entry = sp_message_open(out, SP_INFER_PARAMETERS), value;
+
+	sp_message_put_text(out, SP_ENTRY_KEY, sp_bytes_of("triton_final_response"));
+	value = sp_message_open(out, SP_ENTRY_VALUE);
+	sp_message_put_number(out, SP_PARAMETER_BOOL, true);
+	sp_message_close(out, value);
+	sp_message_close(out, entry);
+}
+
+sp_status sp_grpc__model_stream_infer(sp_grpc_call *call, sp_error *err)
+{
+	size_t response = sp_message_open(&call->out, SP_STREAMED_RESPONSE);
+
+	SP_TRY(sp_grpc__model_infer(call, err));
+	put_final(&call->out);
+	sp_message_close(&call->out, response);
+	return SP_OK;
 }
 
 /* ------------------------------------------------------------ MultiInference */
@@ -137,17 +144,16 @@ static sp_status check_names(const sp_inference_task *tasks, size_t count, sp_er
 }
 
 /* Resolves task i of all; those before it are resolved. */
-static sp_status resolve(sp_grpc_call *call, const sp_servable *servable, resolved_task *all,
-			 size_t i, sp_error *err)
+static sp_status resolve(const sp_servable *servable, resolved_task *all, size_t i, sp_error *err)
 {
 	resolved_task *own = &all[i];
 	sp_bytes name = own->task->spec.signature_name, method = own->task->method;
 
-	own->signature = sp_grpc__signature(servable, name, call->memory.arena);
+	own->signature = sp_message_signature(servable, name);
 	if (own->signature == NULL)
 		return sp_error_set(err, SP_INVALID,
 				    "Requested signature not found in model graph: %.*s",
-				    shown(name), name.data);
+				    sp_message_shown(name), name.data);
 	for (size_t k = 0; k < i; k++)
 		if (all[k].signature == own->signature)
 			return sp_error_set(err, SP_INVALID,
@@ -159,7 +165,7 @@ static sp_status resolve(sp_grpc_call *call, const sp_servable *servable, resolv
 		own->method = SP_EXAMPLES_REGRESS;
 	else
 		return sp_error_set(err, SP_UNSUPPORTED, "Unsupported signature method_name: %.*s",
-				    shown(method), method.data);
+				    sp_message_shown(method), method.data);
 	SP_TRY(sp_examples_check(own->signature, own->method, err));
 	if (strcmp(own->signature->inputs[0]->tensor_name,
 		   all[0].signature->inputs[0]->tensor_name) != 0)
@@ -172,12 +178,13 @@ static sp_status run_task(sp_grpc_call *call, const sp_servable *servable,
 			  const resolved_task *task, const sp_bytes *examples, size_t count,
 			  sp_error *err)
 {
+	const sp_infer_limits limits = sp_grpc__limits(call);
 	sp_examples_result result;
 	sp_model_spec answered;
 	sp_status status;
 
-	SP_TRY(run_examples(call, &result, servable, task->signature, task->method, examples, count,
-			    err));
+	SP_TRY(sp_examples_run(&result, servable, task->signature, task->method, examples, count,
+			       &limits, err));
 	answered = sp_grpc__answer_spec(&task->task->spec, servable, task->signature);
 	status = sp_examples_message_add(&call->out, &result, &answered, err);
 	sp_examples_result_fini(&result);
@@ -190,17 +197,12 @@ static sp_status run_tasks(sp_grpc_call *call, const sp_servable *servable,
 	resolved_task *all = sp_arena_array(call->memory.arena, count, sizeof(*all));
 	const sp_bytes *examples;
 	size_t example_count;
-	sp_status status;
 
 	if (all == NULL)
 		return sp_no_memory(err, "the tasks");
 	for (size_t i = 0; i < count; i++) {
 		all[i].task = &tasks[i];
-		status = resolve(call, servable, all, i, err);
-		if (status == SP_NOT_FOUND)
-			call->code = SP_GRPC_FAILED_PRECONDITION;
-		if (status != SP_OK)
-			return status;
+		SP_TRY(resolve(servable, all, i, err));
 	}
 	SP_TRY(sp_examples_message_decode(&examples, &example_count, call->message,
 					  call->memory.arena, err));
@@ -212,16 +214,15 @@ static sp_status run_tasks(sp_grpc_call *call, const sp_servable *servable,
 sp_status sp_grpc__multi_inference(sp_grpc_call *call, sp_error *err)
 {
 	const sp_inference_task *tasks;
-	sp_servable servable = {0};
+	sp_servable servable;
 	sp_status status;
 	size_t count;
 
 	SP_TRY(sp_examples_message_tasks(&tasks, &count, call->message, call->memory.arena, err));
 	SP_TRY(check_names(tasks, count, err));
-	status = sp_grpc__acquire(call, &servable, &tasks[0].spec, err);
-	sp_grpc__follow_field(call, &servable, SP_STICKY_EXAMPLES);
-	if (status == SP_OK)
-		status = run_tasks(call, &servable, tasks, count, err);
+	SP_TRY(sp_grpc__acquire(call, &servable, &tasks[0].spec, err));
+	follow_field(call, &servable, SP_STICKY_EXAMPLES);
+	status = run_tasks(call, &servable, tasks, count, err);
 	sp_servable_release(&servable);
-	return status;
+	return with_code(call, status);
 }

@@ -45,7 +45,7 @@ static bool next(sp_wire *wire, uint32_t number, sp_bytes *out)
 {
 	sp_wire_field field;
 
-	while (sp_wire_next(wire, &field) == SP_WIRE_FIELD)
+	while (sp_wire_next(wire, &field))
 		if (field.number == number && field.type == SP_WIRE_BYTES) {
 			*out = field.bytes;
 			return true;
@@ -185,14 +185,13 @@ static void put_services(sp_buffer *out)
 sp_status sp_grpc_reflect(sp_buffer *out, sp_bytes request, sp_error *err)
 {
 	sp_wire wire = sp_wire_of(request);
-	sp_wire_result result;
 	sp_wire_field field, asked = {.number = 0};
 
-	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD)
+	while (sp_wire_next(&wire, &field))
 		if (field.type == SP_WIRE_BYTES && field.number >= REQUEST_FILE &&
 		    field.number <= REQUEST_LIST)
 			asked = field;
-	if (result != SP_WIRE_END)
+	if (wire.malformed)
 		return sp_error_set(err, SP_INVALID, "the message cannot be parsed");
 	sp_message_put_bytes(out, RESPONSE_REQUEST, request);
 	switch (asked.number) {

@@ -12,7 +12,7 @@
 /*
  * The methods with streams.  Reflection and Health/Watch are answered here, message by message.
  * Each message of ModelStreamInfer becomes a request of its own, which takes the way of a unary
- * call of that method (grpc_infer.c); http_stream.h keeps their order and holds the client back.
+ * call of that method (grpc_predict.c); http_stream.h keeps their order and holds the client back.
  */
 
 /* Of Watch and reflection. */

@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "base/alloc.h"
+#include "base/words.h"
 
 enum { CHUNK = 64 << 10, FREE_RATIO = 1 << 20 };
 
@@ -32,35 +33,20 @@ static void release(void *context, void *block)
 
 /* ------------------------------------------------------------------- names */
 
-static bool is_word(sp_bytes text, const char *word)
-{
-	return text.size == strlen(word) && strncasecmp(text.data, word, text.size) == 0;
-}
-
-static sp_bytes trim(sp_bytes text)
-{
-	while (text.size != 0 && (*text.data == ' ' || *text.data == '\t'))
-		text = (sp_bytes){text.data + 1, text.size - 1};
-	while (text.size != 0 &&
-	       (text.data[text.size - 1] == ' ' || text.data[text.size - 1] == '\t'))
-		text.size--;
-	return text;
-}
-
 sp_content_coding sp_content_coding_of(sp_bytes name)
 {
-	name = trim(name);
-	if (name.size == 0 || is_word(name, "identity"))
+	name = sp_words_trim(name);
+	if (name.size == 0 || sp_words_equal(name, "identity"))
 		return SP_CODING_IDENTITY;
-	if (is_word(name, "gzip") || is_word(name, "x-gzip"))
+	if (sp_words_equal(name, "gzip") || sp_words_equal(name, "x-gzip"))
 		return SP_CODING_GZIP;
-	return is_word(name, "deflate") ? SP_CODING_DEFLATE : SP_CODING_UNKNOWN;
+	return sp_words_equal(name, "deflate") ? SP_CODING_DEFLATE : SP_CODING_UNKNOWN;
 }
 
 /* Whether the parameter "q=0", "q=0.0", ... refuses a coding. */
 static bool is_refused(sp_bytes parameters)
 {
-	parameters = trim(parameters);
+	parameters = sp_words_trim(parameters);
 	if (parameters.size < 3 || strncasecmp(parameters.data, "q=0", 3) != 0)
 		return false;
 	for (size_t i = 3; i < parameters.size; i++)

@@ -2,6 +2,7 @@
 #include <strings.h>
 
 #include "api/host/http/http_internal.h"
+#include "base/words.h"
 
 /* ------------------------------------------------------------- characters */
 
@@ -30,23 +31,6 @@ bool sp_http__is_field_value(sp_bytes text)
 			return false;
 	}
 	return true;
-}
-
-static sp_bytes trim(sp_bytes text)
-{
-	while (text.size != 0 && (*text.data == ' ' || *text.data == '\t')) {
-		text.data++;
-		text.size--;
-	}
-	while (text.size != 0 &&
-	       (text.data[text.size - 1] == ' ' || text.data[text.size - 1] == '\t'))
-		text.size--;
-	return text;
-}
-
-static bool equal_any_case(sp_bytes text, const char *word)
-{
-	return text.size == strlen(word) && strncasecmp(text.data, word, text.size) == 0;
 }
 
 /* -------------------------------------------------------------------- find */
@@ -172,7 +156,7 @@ static int read_header(sp_http_head *out, sp_bytes line, sp_error *err)
 	if (colon == NULL)
 		return refuse(400, "Bad request: header without a colon", err);
 	header.name = (sp_bytes){line.data, (size_t)(colon - line.data)};
-	header.value = trim((sp_bytes){colon + 1, line.size - header.name.size - 1});
+	header.value = sp_words_trim((sp_bytes){colon + 1, line.size - header.name.size - 1});
 	if (!is_token(header.name))
 		return refuse(400, "Bad request: malformed header name", err);
 	if (!sp_http__is_field_value(header.value))
@@ -189,7 +173,7 @@ static size_t count_headers(const sp_http_head *head, const char *name, sp_bytes
 	size_t count = 0;
 
 	for (size_t i = 0; i < head->header_count; i++)
-		if (equal_any_case(head->headers[i].name, name)) {
+		if (sp_words_equal(head->headers[i].name, name)) {
 			*value = head->headers[i].value;
 			count++;
 		}
@@ -199,7 +183,7 @@ static size_t count_headers(const sp_http_head *head, const char *name, sp_bytes
 sp_bytes sp_http_head_get(const sp_http_head *head, const char *name)
 {
 	for (size_t i = 0; i < head->header_count; i++)
-		if (equal_any_case(head->headers[i].name, name))
+		if (sp_words_equal(head->headers[i].name, name))
 			return head->headers[i].value;
 	return (sp_bytes){NULL, 0};
 }
@@ -231,7 +215,7 @@ static int read_framing(sp_http_head *out, sp_error *err)
 		return refuse(400, "Bad request: malformed Content-Length", err);
 	if (encodings == 0)
 		return 0;
-	if (!equal_any_case(encoding, "chunked"))
+	if (!sp_words_equal(encoding, "chunked"))
 		return refuse(501, "Transfer-Encoding not supported", err);
 	if (out->minor == 0)
 		return refuse(400, "Bad request: Transfer-Encoding in HTTP/1.0", err);
@@ -246,7 +230,7 @@ static bool list_has(sp_bytes list, const char *word)
 		const char *comma = memchr(list.data, ',', list.size);
 		size_t n = comma == NULL ? list.size : (size_t)(comma - list.data);
 
-		if (equal_any_case(trim((sp_bytes){list.data, n}), word))
+		if (sp_words_equal(sp_words_trim((sp_bytes){list.data, n}), word))
 			return true;
 		n += comma != NULL;
 		list = (sp_bytes){list.data + n, list.size - n};
@@ -260,7 +244,7 @@ static int read_expect(sp_http_head *out, sp_error *err)
 
 	if (expect.data == NULL || (out->major == 1 && out->minor == 0))
 		return 0;
-	if (!equal_any_case(expect, "100-continue"))
+	if (!sp_words_equal(expect, "100-continue"))
 		return refuse(417, "Expectation failed", err);
 	out->expect_continue = true;
 	return 0;
@@ -271,7 +255,7 @@ static int read_connection(sp_http_head *out, sp_error *err)
 	bool keep = false;
 
 	for (size_t i = 0; i < out->header_count; i++) {
-		if (!equal_any_case(out->headers[i].name, "connection"))
+		if (!sp_words_equal(out->headers[i].name, "connection"))
 			continue;
 		out->close |= list_has(out->headers[i].value, "close");
 		keep |= list_has(out->headers[i].value, "keep-alive");
@@ -289,7 +273,7 @@ static void read_upgrade(sp_http_head *out)
 	bool named = false;
 
 	for (size_t i = 0; i < out->header_count; i++)
-		named |= equal_any_case(out->headers[i].name, "connection") &&
+		named |= sp_words_equal(out->headers[i].name, "connection") &&
 			 list_has(out->headers[i].value, "http2-settings");
 	if (out->minor == 1 && named && list_has(upgrade, "h2c") &&
 	    count_headers(out, "http2-settings", &settings) == 1)

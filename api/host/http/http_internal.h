@@ -48,7 +48,7 @@ typedef struct sp_http_answers {
 	size_t own_count; /* in `list` */
 	int64_t own_ns;   /* when the last one was answered, and by which socket it had come */
 	int own_socket;
-	int crowd; /* so many requests to come are not alone */
+	int crowd; /* how many of the next requests do not count as alone */
 } sp_http_answers;
 
 /* Wakes the loop, which checks its answers and whether it has to stop. */
@@ -93,7 +93,7 @@ typedef struct sp_http_owner_ops {
 struct sp_http_request {
 	atomic_int state;
 	atomic_bool peer_closed; /* the client has closed its side */
-	atomic_bool cancelled;   /* nobody will get the answer */
+	atomic_bool cancelled;   /* the client has reset its stream or connection */
 	bool followed;           /* more has come behind it on a connection of HTTP/1.1 */
 	const sp_http_options *options;
 	sp_http_answers *answers;

@@ -314,8 +314,8 @@ static void post(sp_http_request *request)
 }
 
 /*
- * A request that comes at once after one of another connection was answered has waited for that:
- * the client of the other one takes longer to send its next.
+ * A request that arrives within at_once_ns after an answer to another connection must have waited
+ * while this thread computed that answer, because no client sends its next request that fast.
  */
 bool sp_http_request_is_alone(const sp_http_request *request)
 {

@@ -51,10 +51,10 @@ void sp_http_peer_print(char out[SP_HTTP_PEER_SIZE], int socket);
 SP_MUST_CHECK bool sp_http_request_begin(sp_http_request *request);
 
 /*
- * Called by the handler for each request that it might answer on this thread.  Whether nobody else
- * waits for this I/O thread, nor did so in the last SP_HTTP_CROWD requests: no other connection has
- * a request that has begun to arrive or is being answered, none came while this thread was busy
- * with a request of another, and no further request has come behind this one.
+ * Whether the client of the request is the only one that uses this I/O thread, for the last
+ * SP_HTTP_CROWD requests: no request of another connection was arriving or being answered, none
+ * arrived while the thread computed, and the client had sent no further request behind it.  The
+ * handler calls it for every request that it might answer on this thread, since each call counts.
  */
 bool sp_http_request_is_alone(const sp_http_request *request);
 
@@ -64,8 +64,9 @@ enum { SP_HTTP_CROWD = 64 };
 int64_t sp_http_request_deadline_ns(const sp_http_request *request);
 
 /*
- * Moves the deadline to an earlier time; a later one is ignored.  A handler that calls it before it
- * hands the request on also moves the time at which a request that nobody has begun is answered.
+ * Sets an earlier deadline; a later one is ignored.  If the handler calls it before it hands the
+ * request to a thread, the server answers 504 at the new deadline unless a thread has begun the
+ * request by then.
  */
 void sp_http_request_set_deadline(sp_http_request *request, int64_t deadline_ns);
 

@@ -151,27 +151,31 @@ bool sp_batch_join(sp_infer_request *out, const sp_infer_request *const *request
 	return true;
 }
 
-bool sp_batch_slice(sp_infer_request *out, const sp_infer_request *request, size_t first,
-		    size_t rows, sp_arena *arena)
+/* Views of `rows` rows from `first` on; NULL when out of memory. */
+static serving_processor_tensor *view_rows(const serving_processor_tensor *tensors, size_t count,
+					   size_t first, size_t rows, sp_arena *arena)
 {
-	serving_processor_tensor *inputs = sp_arena_array(arena, request->input_count,
-							  sizeof(*inputs));
+	serving_processor_tensor *views = sp_arena_array(arena, count, sizeof(*views));
 
-	if (inputs == NULL)
-		return false;
-	for (size_t i = 0; i < request->input_count; i++) {
-		const serving_processor_tensor *tensor = &request->inputs[i];
+	for (size_t i = 0; views != NULL && i < count; i++) {
+		const serving_processor_tensor *tensor = &tensors[i];
 		size_t elements = row_count(tensor);
 		size_t row_bytes = elements * sp_tensor_element_size(tensor->dtype);
 
-		if (!set_rows(&inputs[i], tensor, rows, elements, arena))
-			return false;
+		if (!set_rows(&views[i], tensor, rows, elements, arena))
+			return NULL;
 		if (row_bytes != 0)
-			inputs[i].data = (const char *)tensor->data + first * row_bytes;
+			views[i].data = (const char *)tensor->data + first * row_bytes;
 	}
+	return views;
+}
+
+bool sp_batch_slice(sp_infer_request *out, const sp_infer_request *request, size_t first,
+		    size_t rows, sp_arena *arena)
+{
 	*out = *request;
-	out->inputs = inputs;
-	return true;
+	out->inputs = view_rows(request->inputs, request->input_count, first, rows, arena);
+	return out->inputs != NULL;
 }
 
 /* -------------------------------------------------------------------- results */
@@ -220,25 +224,6 @@ bool sp_batch_has_rows(const sp_infer_result *result, size_t rows)
 	return true;
 }
 
-/* Views of the rows from `first` on; NULL when out of memory. */
-static serving_processor_tensor *view_rows(const sp_infer_result *whole, size_t first, size_t rows,
-					   sp_arena *arena)
-{
-	serving_processor_tensor *views = sp_arena_array(arena, whole->count, sizeof(*views));
-
-	for (size_t i = 0; views != NULL && i < whole->count; i++) {
-		const serving_processor_tensor *tensor = &whole->tensors[i];
-		size_t elements = row_count(tensor);
-		size_t row_bytes = elements * sp_tensor_element_size(tensor->dtype);
-
-		if (!set_rows(&views[i], tensor, rows, elements, arena))
-			return NULL;
-		if (row_bytes != 0)
-			views[i].data = (const char *)tensor->data + first * row_bytes;
-	}
-	return views;
-}
-
 bool sp_batch_split(sp_infer_result *const *parts, const size_t *rows, size_t count,
 		    sp_infer_result *whole)
 {
@@ -248,8 +233,8 @@ bool sp_batch_split(sp_infer_result *const *parts, const size_t *rows, size_t co
 	if (made == NULL)
 		return false;
 	for (size_t i = 0; i < count; first += rows[i++]) {
-		const serving_processor_tensor *views = view_rows(whole, first, rows[i],
-								  made->arena);
+		const serving_processor_tensor *views = view_rows(whole->tensors, whole->count,
+								  first, rows[i], made->arena);
 
 		if (views == NULL) {
 			sp_arena_destroy(made->arena);

@@ -22,13 +22,15 @@
 
 enum { FIRST_ARENA = 64 << 10, KNOWN_SIGNATURES = 1024 };
 
-/* A client that cancels does not wake its request. */
+/* How often a waiting request checks whether its client has cancelled it, which does not wake it.
+ */
 #define CANCEL_CHECK_NS INT64_C(20000000)
 
-/* Should a head be gone, another request of its batch looks so long after the timeout. */
+/* If the head of a batch has left, the batch's other requests check this long after its timeout. */
 #define HEIR_DELAY_NS INT64_C(1000000)
 
-/* Joined answers may differ by so much from those of a request alone, by the order of sums. */
+/* Allowed relative difference between joined and separate answers, since the order of sums differs.
+ */
 #define TOLERANCE 1e-5
 
 #define OTHER_ROWS "an output has other rows than the inputs"
@@ -39,8 +41,9 @@ typedef struct runner {
 } runner;
 
 /*
- * TAKEN: another task leads its batch.  A thread sleeps on its task's state (futex(2)), which tells
- * it alone what has happened, without a lock.  A task may be gone as soon as it is DONE.
+ * WAITS: in a batch that waits.  LEADS: its thread runs the batch.  TAKEN: the thread of another
+ * task runs it.  The thread of a task sleeps on the state (futex(2)), so that a change wakes this
+ * thread only and needs no lock.  A task's memory may be gone as soon as the state is DONE.
  */
 typedef enum task_state { WAITS, TAKEN, LEADS, DONE } task_state;
 
@@ -338,7 +341,7 @@ static void tell(task *t, task_state state)
 	atomic_uint *at = &t->state;
 
 	atomic_store(at, state);
-	/* The address is all that is used of it. */
+	/* The task may be gone by now: the kernel uses its address only. */
 	syscall(SYS_futex, at, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
@@ -432,7 +435,7 @@ static task *head_of(const sp_batcher *batcher, const task *t)
 	return NULL;
 }
 
-/* Takes out a task that waits; the next one of the batch is its head then. */
+/* Removes a waiting task from its batch.  If it was the head, the next task becomes the head. */
 static void leave(sp_batcher *batcher, task *t)
 {
 	task *head = head_of(batcher, t), *before = head;
@@ -458,7 +461,7 @@ static void leave(sp_batcher *batcher, task *t)
 	}
 }
 
-/* When a waiting task has something to do. */
+/* The time at which a waiting task must check again. */
 static int64_t next_look(const task *t, int64_t now)
 {
 	int64_t ready = t->ready_ns + (t->is_head ? 0 : HEIR_DELAY_NS);
@@ -466,7 +469,7 @@ static int64_t next_look(const task *t, int64_t now)
 
 	if (t->limits->cancelled != NULL && now + CANCEL_CHECK_NS < next)
 		next = now + CANCEL_CHECK_NS;
-	/* Later than that the next runner takes it. */
+	/* Once the batch is ready, the next idle runner takes it. */
 	if (ready > now && ready < next)
 		next = ready;
 	return next;

@@ -1,6 +1,7 @@
 #include "api/host/infer/infer_call.h"
 
 #include "api/host/infer/batch_join.h"
+#include "api/host/model/served_model.h"
 #include "base/clock.h"
 
 void sp_infer_limits_shorten(sp_infer_limits *limits, int64_t timeout_us)
@@ -38,11 +39,8 @@ sp_status sp_infer_call(sp_infer_result *out, const serving_processor_handle *ha
 	code = serving_processor_handle_run_with(
 		handle, request->signature->name, request->inputs, request->input_count,
 		request->outputs, request->output_count, &options, &out->whole, &error);
-	if (code != SERVING_PROCESSOR_OK) {
-		sp_error_set(err, (sp_status)code, "%s", serving_processor_error_text(error));
-		serving_processor_error_free(error);
-		return (sp_status)code;
-	}
+	if (code != SERVING_PROCESSOR_OK)
+		return sp_library_error(code, error, err);
 	out->run_ns = sp_clock_now_ns() - began;
 	out->count = serving_processor_result_count(out->whole);
 	out->tensors = serving_processor_result_tensor(out->whole, 0);

@@ -28,12 +28,9 @@ typedef struct task {
 	sp_model *model;
 	int64_t version;
 	double tolerance;
-	const char *signature;
-	serving_processor_tensor *inputs; /* [input_count] */
-	size_t input_count;
-	serving_processor_tensor *answered; /* [answered_count] */
-	const char **names;                 /* [answered_count] of these */
-	size_t answered_count;
+	serving_processor_signature signature; /* its name */
+	sp_infer_request request;              /* for the outputs that were answered */
+	serving_processor_tensor *answered;    /* [request.output_count] */
 } task;
 
 /* -------------------------------------------------------------------- copying */
@@ -49,31 +46,35 @@ static size_t bytes_of(const sp_infer_request *request, const sp_infer_result *r
 	return bytes;
 }
 
-static bool copy_inputs(task *t, const sp_infer_request *request)
+/* NULL when out of memory. */
+static serving_processor_tensor *copy_all(const serving_processor_tensor *tensors, size_t count,
+					  sp_arena *arena)
 {
-	t->inputs = sp_arena_array(t->arena, request->input_count, sizeof(t->inputs[0]));
-	if (t->inputs == NULL)
-		return false;
-	for (; t->input_count < request->input_count; t->input_count++)
-		if (!sp_tensor_copy(&t->inputs[t->input_count], &request->inputs[t->input_count],
-				    t->arena))
-			return false;
-	return true;
+	serving_processor_tensor *copies = sp_arena_array(arena, count, sizeof(*copies));
+
+	for (size_t i = 0; copies != NULL && i < count; i++)
+		if (!sp_host_tensor_copy(&copies[i], &tensors[i], arena))
+			return NULL;
+	return copies;
 }
 
-static bool copy_outputs(task *t, const sp_infer_result *result)
+static bool copy(task *t, const sp_infer_request *request, const sp_infer_result *result)
 {
-	t->answered = sp_arena_array(t->arena, result->count, sizeof(t->answered[0]));
-	t->names = sp_arena_array(t->arena, result->count, sizeof(t->names[0]));
-	if (t->answered == NULL || t->names == NULL)
-		return false;
-	for (; t->answered_count < result->count; t->answered_count++) {
-		serving_processor_tensor *copy = &t->answered[t->answered_count];
+	const char **names = sp_arena_array(t->arena, result->count, sizeof(*names));
 
-		if (!sp_tensor_copy(copy, &result->tensors[t->answered_count], t->arena))
-			return false;
-		t->names[t->answered_count] = copy->name;
-	}
+	t->signature.name = sp_arena_text(t->arena, sp_bytes_of(request->signature->name));
+	t->answered = copy_all(result->tensors, result->count, t->arena);
+	t->request = (sp_infer_request){
+		.signature = &t->signature,
+		.inputs = copy_all(request->inputs, request->input_count, t->arena),
+		.input_count = request->input_count,
+		.outputs = names,
+		.output_count = result->count};
+	if (names == NULL || t->signature.name == NULL || t->answered == NULL ||
+	    t->request.inputs == NULL)
+		return false;
+	for (size_t i = 0; i < result->count; i++)
+		names[i] = t->answered[i].name;
 	return true;
 }
 
@@ -93,8 +94,7 @@ static task *make_task(const sp_servable *servable, const sp_infer_request *requ
 	t->model = servable->model;
 	t->version = servable->shadow_version;
 	t->tolerance = servable->shadow_tolerance;
-	t->signature = sp_arena_text(arena, sp_bytes_of(request->signature->name));
-	if (t->signature == NULL || !copy_inputs(t, request) || !copy_outputs(t, result)) {
+	if (!copy(t, request, result)) {
 		sp_arena_destroy(arena);
 		return NULL;
 	}
@@ -127,11 +127,10 @@ static void offer(void *context, const sp_servable *servable, const sp_infer_req
 
 /* -------------------------------------------------------------------- running */
 
-static bool is_alike(const task *t, const serving_processor_result *result)
+static bool is_alike(const task *t, const sp_infer_result *result)
 {
-	for (size_t i = 0; i < t->answered_count; i++)
-		if (!sp_tensors_are_alike(&t->answered[i],
-					  serving_processor_result_tensor(result, i), t->tolerance))
+	for (size_t i = 0; i < t->request.output_count; i++)
+		if (!sp_tensors_are_alike(&t->answered[i], &result->tensors[i], t->tolerance))
 			return false;
 	return true;
 }
@@ -140,20 +139,19 @@ static void run(sp_shadow *shadow, const task *t)
 {
 	const sp_model_selector selector = {
 		.name = sp_bytes_of(t->model->name), .has_version = true, .version = t->version};
+	const sp_infer_limits none = {0};
 	sp_model_counters *counters = &t->model->counters;
-	serving_processor_result *result = NULL;
+	sp_infer_result result = {0};
 	sp_servable candidate;
 
 	if (sp_models_acquire(shadow->models, &selector, &candidate, NULL) != SP_OK ||
-	    serving_processor_handle_run_with(candidate.handle, t->signature, t->inputs,
-					      t->input_count, t->names, t->answered_count, NULL,
-					      &result, NULL) != SERVING_PROCESSOR_OK)
+	    sp_infer_call(&result, candidate.handle, &t->request, &none, NULL) != SP_OK)
 		sp_counter_add(&counters->shadow_failed, 1);
-	else if (is_alike(t, result))
+	else if (is_alike(t, &result))
 		sp_counter_add(&counters->shadow_alike, 1);
 	else
 		sp_counter_add(&counters->shadow_different, 1);
-	serving_processor_result_free(result);
+	sp_infer_result_fini(&result);
 	sp_servable_release(&candidate);
 }
 

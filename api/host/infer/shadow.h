@@ -9,8 +9,8 @@
  * Runs copies of requests by a second version, compares its outputs with those that were answered,
  * and counts how often they differ (sp_model_counters).  What it computes is never answered.
  *
- * One thread of the lowest priority does it.  A request that comes while too many wait, or too many
- * bytes, is dropped and counted: the answers of others are never late for it.
+ * One thread of the lowest priority runs them.  If too many requests or bytes already wait, a
+ * request is dropped and counted, so that shadow runs never delay an answer.
  *
  * Threads: thread-safe, but for create and destroy.
  */

@@ -4,34 +4,22 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/half.h"
+
 size_t sp_tensor_element_size(int dtype)
 {
-	switch (dtype) {
-	case SERVING_PROCESSOR_UINT8:
-	case SERVING_PROCESSOR_INT8:
-	case SERVING_PROCESSOR_BOOL:
-		return 1;
-	case SERVING_PROCESSOR_INT16:
-	case SERVING_PROCESSOR_UINT16:
-	case SERVING_PROCESSOR_HALF:
-	case SERVING_PROCESSOR_BFLOAT16:
-		return 2;
-	case SERVING_PROCESSOR_FLOAT:
-	case SERVING_PROCESSOR_INT32:
-	case SERVING_PROCESSOR_UINT32:
-		return 4;
-	case SERVING_PROCESSOR_DOUBLE:
-	case SERVING_PROCESSOR_INT64:
-	case SERVING_PROCESSOR_UINT64:
-	case SERVING_PROCESSOR_COMPLEX64:
-		return 8;
-	case SERVING_PROCESSOR_COMPLEX128:
-		return 16;
-	case SERVING_PROCESSOR_STRING:
-		return sizeof(serving_processor_bytes);
-	default:
-		return 0;
-	}
+	static const unsigned char sizes[] = {
+		[SERVING_PROCESSOR_FLOAT] = 4,     [SERVING_PROCESSOR_DOUBLE] = 8,
+		[SERVING_PROCESSOR_INT32] = 4,     [SERVING_PROCESSOR_UINT8] = 1,
+		[SERVING_PROCESSOR_INT16] = 2,     [SERVING_PROCESSOR_INT8] = 1,
+		[SERVING_PROCESSOR_COMPLEX64] = 8, [SERVING_PROCESSOR_INT64] = 8,
+		[SERVING_PROCESSOR_BOOL] = 1,      [SERVING_PROCESSOR_BFLOAT16] = 2,
+		[SERVING_PROCESSOR_UINT16] = 2,    [SERVING_PROCESSOR_COMPLEX128] = 16,
+		[SERVING_PROCESSOR_HALF] = 2,      [SERVING_PROCESSOR_UINT32] = 4,
+		[SERVING_PROCESSOR_UINT64] = 8,    [SERVING_PROCESSOR_STRING] = sizeof(sp_bytes),
+	};
+
+	return dtype > 0 && (size_t)dtype < sizeof(sizes) ? sizes[dtype] : 0;
 }
 
 /* ----------------------------------------------------------------------- copies */
@@ -56,8 +44,8 @@ static bool copy_texts(serving_processor_bytes *texts, size_t count, sp_arena *a
 	return true;
 }
 
-bool sp_tensor_copy(serving_processor_tensor *out, const serving_processor_tensor *tensor,
-		    sp_arena *arena)
+bool sp_host_tensor_copy(serving_processor_tensor *out, const serving_processor_tensor *tensor,
+			 sp_arena *arena)
 {
 	size_t rank = tensor->rank > 0 ? (size_t)tensor->rank : 0;
 	size_t size = tensor->count * sp_tensor_element_size(tensor->dtype);
@@ -79,25 +67,6 @@ bool sp_tensor_copy(serving_processor_tensor *out, const serving_processor_tenso
 
 /* ------------------------------------------------------------------- comparison */
 
-static double half_value(uint16_t bits)
-{
-	int exponent = bits >> 10 & 31, fraction = bits & 1023;
-	double value = exponent == 31  ? (fraction != 0 ? NAN : INFINITY)
-		       : exponent == 0 ? ldexp(fraction, -24)
-				       : ldexp(fraction + 1024, exponent - 25);
-
-	return (bits & 0x8000) != 0 ? -value : value;
-}
-
-static double bfloat16_value(uint16_t bits)
-{
-	uint32_t wide = (uint32_t)bits << 16;
-	float value;
-
-	memcpy(&value, &wide, sizeof(value));
-	return (double)value;
-}
-
 static bool is_float(int dtype)
 {
 	return dtype == SERVING_PROCESSOR_FLOAT || dtype == SERVING_PROCESSOR_DOUBLE ||
@@ -112,9 +81,9 @@ static double value_of(const serving_processor_tensor *tensor, size_t i)
 	case SERVING_PROCESSOR_DOUBLE:
 		return ((const double *)tensor->data)[i];
 	case SERVING_PROCESSOR_HALF:
-		return half_value(((const uint16_t *)tensor->data)[i]);
+		return (double)sp_half_to_float(((const uint16_t *)tensor->data)[i]);
 	default:
-		return bfloat16_value(((const uint16_t *)tensor->data)[i]);
+		return (double)sp_bfloat16_to_float(((const uint16_t *)tensor->data)[i]);
 	}
 }
 

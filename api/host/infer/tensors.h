@@ -16,8 +16,8 @@ size_t sp_tensor_element_size(int dtype);
 size_t sp_tensor_bytes(const serving_processor_tensor *tensor);
 
 /* A copy with all that it refers to, in the arena; false when out of memory. */
-bool sp_tensor_copy(serving_processor_tensor *out, const serving_processor_tensor *tensor,
-		    sp_arena *arena);
+bool sp_host_tensor_copy(serving_processor_tensor *out, const serving_processor_tensor *tensor,
+			 sp_arena *arena);
 
 /*
  * Whether both have the same type, shape and elements.  Floats a and b are the same if they differ

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/host/infer/tensors.h"
 #include "api/host/messages/infer_message.h"
 #include "api/host/messages/message_fields.h"
 #include "api/host/messages/message_writer.h"
@@ -45,7 +46,7 @@ bool sp_infer_raw_size(const serving_processor_tensor *tensor, size_t *size)
 {
 	const serving_processor_bytes *texts = tensor->data;
 
-	*size = tensor->count * sp_tensor_message_element_size(tensor->dtype);
+	*size = tensor->count * sp_tensor_element_size(tensor->dtype);
 	if (tensor->dtype != SERVING_PROCESSOR_STRING)
 		return true;
 	*size = 0;
@@ -63,8 +64,7 @@ unsigned char *sp_infer_raw_put(unsigned char *at, const serving_processor_tenso
 
 	if (tensor->dtype != SERVING_PROCESSOR_STRING)
 		return sp_wire_put_bytes(at, tensor->data,
-					 tensor->count *
-						 sp_tensor_message_element_size(tensor->dtype));
+					 tensor->count * sp_tensor_element_size(tensor->dtype));
 	for (size_t i = 0; i < tensor->count; i++) {
 		uint32_t length = (uint32_t)texts[i].size;
 
@@ -93,11 +93,7 @@ static sp_status measure(size_t *size, const serving_processor_tensor *outputs, 
 		const serving_processor_tensor *tensor = &outputs[i];
 
 		if (sp_infer_datatype(tensor->dtype) == NULL || !sp_infer_raw_size(tensor, &raw))
-			return sp_error_set(err, SP_UNSUPPORTED,
-					    "output '%s' has dtype %d (%s), which a response "
-					    "cannot carry",
-					    tensor->name, tensor->dtype,
-					    serving_processor_dtype_name(tensor->dtype));
+			return sp_tensor_message_no_field(tensor, err);
 		*size += sp_wire_field_size(output_size(tensor)) + sp_wire_field_size(raw);
 	}
 	return SP_OK;

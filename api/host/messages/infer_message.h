@@ -56,6 +56,20 @@ SP_MUST_CHECK sp_status sp_infer_message_encode(sp_buffer *out,
 						sp_error *err);
 
 /*
+ * Steps that JSON shares (v2/v2_request.h).  Sets *out to the tensor of the nth input of a request,
+ * with name and dtype.  SP_INVALID if the signature lacks the input, the request has it twice, or
+ * the datatype does not exist.
+ */
+SP_MUST_CHECK sp_status sp_infer_take_input(serving_processor_tensor **out,
+					    sp_message_inputs *inputs, size_t nth, sp_bytes name,
+					    sp_bytes datatype, sp_message_memory *memory,
+					    sp_error *err);
+
+/* Appends a requested output; there is room for all of the signature. */
+SP_MUST_CHECK sp_status sp_infer_take_output(sp_message_inputs *inputs, sp_bytes name,
+
+					     sp_error *err);
+/*
  * Appends the ModelStreamInferResponse to a request with that id which has failed.  Of the text,
  * bytes of control characters and of no character become '?'.
  */

@@ -2,6 +2,43 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
+sp_status sp_message_malformed(sp_error *err)
+{
+	return sp_error_set(err, SP_INVALID, "the message cannot be parsed");
+}
+
+sp_status sp_message_read(sp_bytes message, const sp_wire_place *places, size_t count,
+			  sp_error *err)
+{
+	return sp_wire_read(message, places, count) ? SP_OK : sp_message_malformed(err);
+}
+
+sp_status sp_message_get_text(sp_bytes *out, sp_bytes text, sp_error *err)
+{
+	*out = text;
+	return sp_utf8_valid(text) ? SP_OK : sp_message_malformed(err);
+}
+
+sp_status sp_message_join(sp_bytes *out, sp_bytes part, sp_arena *arena, sp_error *err)
+{
+	char *joined;
+
+	if (out->size == 0) {
+		*out = part;
+		return SP_OK;
+	}
+	joined = sp_arena_alloc(arena, out->size + part.size);
+	if (joined == NULL)
+		return sp_no_memory(err, "the request");
+	memcpy(joined, out->data, out->size);
+	if (part.size != 0)
+		memcpy(joined + out->size, part.data, part.size);
+	*out = (sp_bytes){joined, out->size + part.size};
+	return SP_OK;
+}
+
 sp_status sp_message_inputs_init(sp_message_inputs *inputs,
 				 const serving_processor_signature *signature,
 				 sp_message_memory *memory, sp_error *err)

@@ -9,12 +9,41 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/status.h"
+#include "base/wire.h"
 
 /*
- * What the codecs of requests share: memory, and the tensors that a request gives for a signature.
+ * What the codecs of requests share: steps of reading, memory, and the tensors that a request gives
+ * for a signature.
  *
  * Threads: one thread at a time; each worker has its own.
  */
+
+/* SP_INVALID: "the message cannot be parsed". */
+sp_status sp_message_malformed(sp_error *err);
+
+/* What a reader returns that sp_wire_next() has given all fields: the same if one was malformed. */
+static inline sp_status sp_message_end(const sp_wire *wire, sp_error *err)
+{
+	return !wire->malformed ? SP_OK : sp_message_malformed(err);
+}
+
+/* sp_wire_read() with a status. */
+SP_MUST_CHECK sp_status sp_message_read(sp_bytes message, const sp_wire_place *places, size_t count,
+					sp_error *err);
+
+/* Sets a text; malformed if it is not UTF-8. */
+SP_MUST_CHECK sp_status sp_message_get_text(sp_bytes *out, sp_bytes text, sp_error *err);
+
+/* Puts `part` behind what *out has, in the arena unless *out is empty. */
+SP_MUST_CHECK sp_status sp_message_join(sp_bytes *out, sp_bytes part, sp_arena *arena,
+					sp_error *err);
+
+/* How many bytes of a text of the client an error shows. */
+static inline int sp_message_shown(sp_bytes text)
+{
+	return (int)(text.size < 256 ? text.size : 256);
+}
+
 enum { SP_MESSAGE_ORDER = 256 };
 
 typedef struct sp_message_memory {

@@ -15,6 +15,8 @@ enum {
 
 	SP_REQUEST_SPEC = 1, /* of all requests but MultiInferenceRequest */
 
+	SP_EAS_SIGNATURE_NAME =
+		1, /* of the PredictRequest of api/predict.proto; all else is as here: */
 	SP_PREDICT_INPUTS = 2,
 	SP_PREDICT_OUTPUT_FILTER = 3,
 

@@ -1,64 +1,45 @@
-#include <inttypes.h>
 #include <string.h>
 
 #include "api/host/messages/message_fields.h"
 #include "api/host/messages/predict_message.h"
 #include "api/host/messages/tensor_message.h"
 #include "base/map.h"
-#include "base/utf8.h"
-#include "base/wire.h"
-
-static sp_status malformed(sp_error *err)
-{
-	return sp_error_set(err, SP_INVALID, "the message cannot be parsed");
-}
 
 /* ---------------------------------------------------------------- model_spec */
 
-static sp_status read_text(sp_bytes *out, sp_bytes text, sp_error *err)
-{
-	*out = text;
-	return sp_utf8_valid(text) ? SP_OK : malformed(err);
-}
-
 static sp_status read_version(sp_model_spec *out, sp_bytes message, sp_error *err)
 {
-	sp_wire wire = sp_wire_of(message);
-	sp_wire_result result;
-	sp_wire_field field;
+	uint64_t version = out->has_version ? (uint64_t)out->version : 0;
 
-	if (!out->has_version)
-		out->version = 0;
+	SP_TRY(sp_message_read(message, &(sp_wire_place){SP_INT64_VALUE, SP_WIRE_VARINT, &version},
+			       1, err));
+	out->version = (int64_t)version;
 	out->has_version = true;
 	out->has_label = false;
-	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD)
-		if (field.number == SP_INT64_VALUE && field.type == SP_WIRE_VARINT)
-			out->version = (int64_t)field.value;
-	return result == SP_WIRE_END ? SP_OK : malformed(err);
+	return SP_OK;
 }
 
 sp_status sp_model_spec_decode(sp_model_spec *out, sp_bytes message, sp_error *err)
 {
 	sp_wire wire = sp_wire_of(message);
-	sp_wire_result result;
 	sp_wire_field field;
 
-	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field)) {
 		if (field.type != SP_WIRE_BYTES)
 			continue;
 		if (field.number == SP_SPEC_NAME) {
-			SP_TRY(read_text(&out->name, field.bytes, err));
+			SP_TRY(sp_message_get_text(&out->name, field.bytes, err));
 		} else if (field.number == SP_SPEC_SIGNATURE_NAME) {
-			SP_TRY(read_text(&out->signature_name, field.bytes, err));
+			SP_TRY(sp_message_get_text(&out->signature_name, field.bytes, err));
 		} else if (field.number == SP_SPEC_VERSION) {
 			SP_TRY(read_version(out, field.bytes, err));
 		} else if (field.number == SP_SPEC_LABEL) {
 			out->has_version = false;
 			out->has_label = true;
-			SP_TRY(read_text(&out->label, field.bytes, err));
+			SP_TRY(sp_message_get_text(&out->label, field.bytes, err));
 		}
 	}
-	return result == SP_WIRE_END ? SP_OK : malformed(err);
+	return sp_message_end(&wire, err);
 }
 
 /* Skips fields with the number of inputs, which most of a request are. */
@@ -80,46 +61,21 @@ static inline void skip_inputs(sp_wire *wire)
 sp_status sp_model_spec_find(sp_model_spec *out, sp_bytes request, sp_error *err)
 {
 	sp_wire wire = sp_wire_of(request);
-	sp_wire_result result;
 	sp_wire_field field;
 
 	memset(out, 0, sizeof(*out));
-	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field)) {
 		if (field.number == SP_REQUEST_SPEC && field.type == SP_WIRE_BYTES)
 			SP_TRY(sp_model_spec_decode(out, field.bytes, err));
 		skip_inputs(&wire);
 	}
-	return result == SP_WIRE_END ? SP_OK : malformed(err);
+	return sp_message_end(&wire, err);
 }
 
 /* -------------------------------------------------------------------- inputs */
 
-typedef struct entry {
-	sp_bytes key, value;
-} entry;
-
-/* A value given in several parts is their concatenation. */
-static sp_status append_part(sp_bytes *value, sp_bytes part, sp_message_memory *memory,
-			     sp_error *err)
-{
-	char *joined;
-
-	if (value->size == 0) {
-		*value = part;
-		return SP_OK;
-	}
-	joined = sp_arena_alloc(memory->arena, value->size + part.size);
-	if (joined == NULL)
-		return sp_no_memory(err, "an input");
-	memcpy(joined, value->data, value->size);
-	if (part.size != 0)
-		memcpy(joined + value->size, part.data, part.size);
-	*value = (sp_bytes){joined, value->size + part.size};
-	return SP_OK;
-}
-
 /* Reads an entry as writers make it: the key and the value, each once.  False for any other. */
-static bool read_usual_entry(entry *out, sp_bytes message)
+static bool read_usual_entry(sp_predict_entry *out, sp_bytes message)
 {
 	enum { TAG_KEY = 0x0a, TAG_VALUE = 0x12 };
 	const unsigned char *at = (const unsigned char *)message.data, *end = at + message.size;
@@ -137,24 +93,23 @@ static bool read_usual_entry(entry *out, sp_bytes message)
 	return size == end - at;
 }
 
-static sp_status read_entry(entry *out, sp_bytes message, sp_message_memory *memory, sp_error *err)
+sp_status sp_predict__entry(sp_predict_entry *out, sp_bytes message, sp_arena *arena, sp_error *err)
 {
 	sp_wire wire = sp_wire_of(message);
-	sp_wire_result result;
 	sp_wire_field field;
 
 	if (read_usual_entry(out, message))
 		return SP_OK;
 	out->key = out->value = (sp_bytes){"", 0};
-	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field)) {
 		if (field.type != SP_WIRE_BYTES)
 			continue;
 		if (field.number == SP_ENTRY_KEY)
 			out->key = field.bytes;
 		else if (field.number == SP_ENTRY_VALUE)
-			SP_TRY(append_part(&out->value, field.bytes, memory, err));
+			SP_TRY(sp_message_join(&out->value, field.bytes, arena, err));
 	}
-	return result == SP_WIRE_END ? SP_OK : malformed(err);
+	return sp_message_end(&wire, err);
 }
 
 /* The last entry of a key counts. */
@@ -163,10 +118,10 @@ static sp_status take_input(sp_message_inputs *out, sp_bytes message, size_t nth
 {
 	serving_processor_tensor *tensor;
 	sp_status status;
-	entry given;
+	sp_predict_entry given;
 	int index;
 
-	SP_TRY(read_entry(&given, message, memory, err));
+	SP_TRY(sp_predict__entry(&given, message, memory->arena, err));
 	index = sp_message_input_index(out, memory, nth, given.key);
 	if (index < 0) {
 		*unknown = true;
@@ -185,13 +140,13 @@ sp_status sp_predict_message_find(serving_processor_tensor *out, sp_bytes name, 
 				  sp_message_memory *memory, sp_error *err)
 {
 	sp_wire wire = sp_wire_of(message);
-	entry given, last = {.value = {NULL, 0}};
+	sp_predict_entry given, last = {.value = {NULL, 0}};
 	sp_wire_field field;
 
-	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field)) {
 		if (field.number != SP_PREDICT_INPUTS || field.type != SP_WIRE_BYTES)
 			continue;
-		SP_TRY(read_entry(&given, field.bytes, memory, err));
+		SP_TRY(sp_predict__entry(&given, field.bytes, memory->arena, err));
 		if (sp_bytes_equal(given.key, name))
 			last = given;
 	}
@@ -207,7 +162,7 @@ static sp_status count_outputs(sp_message_inputs *out, sp_bytes message, sp_mess
 	sp_wire_field field;
 	size_t count = 0;
 
-	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD)
+	while (sp_wire_next(&wire, &field))
 		count += field.number == SP_PREDICT_OUTPUT_FILTER && field.type == SP_WIRE_BYTES;
 	/* More than there are: one of them repeats, which is found below. */
 	if (count > out->signature->output_count)
@@ -275,13 +230,13 @@ static void list_sent(sent_names *sent, const sp_message_inputs *out, sp_bytes m
 	sp_wire wire = sp_wire_of(message);
 	sp_map seen;
 	sp_wire_field field;
-	entry given;
+	sp_predict_entry given;
 
 	memset(sent, 0, sizeof(*sent));
 	sp_map_init(&seen, memory->arena);
-	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field)) {
 		if (field.number != SP_PREDICT_INPUTS || field.type != SP_WIRE_BYTES ||
-		    read_entry(&given, field.bytes, memory, NULL) != SP_OK ||
+		    sp_predict__entry(&given, field.bytes, memory->arena, NULL) != SP_OK ||
 		    sp_map_add(&seen, given.key, 0) != SP_MAP_ADDED)
 			continue;
 		sent->count++;
@@ -344,13 +299,12 @@ sp_status sp_predict_message_decode(sp_message_inputs *out,
 				    sp_message_memory *memory, sp_error *err)
 {
 	sp_wire wire = sp_wire_of(message);
-	sp_wire_result result;
 	sp_wire_field field;
 	bool unknown = false;
 	size_t nth = 0;
 
 	SP_TRY(sp_message_inputs_init(out, signature, memory, err));
-	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field)) {
 		if (field.type != SP_WIRE_BYTES)
 			continue;
 		if (field.number == SP_PREDICT_INPUTS)
@@ -358,8 +312,7 @@ sp_status sp_predict_message_decode(sp_message_inputs *out,
 		else if (field.number == SP_PREDICT_OUTPUT_FILTER)
 			SP_TRY(take_output(out, message, field.bytes, memory, err));
 	}
-	if (result != SP_WIRE_END)
-		return malformed(err);
+	SP_TRY(sp_message_end(&wire, err));
 	if (unknown)
 		return sp_predict_message_wrong_inputs(out, message, memory, err);
 	return SP_OK;

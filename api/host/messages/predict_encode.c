@@ -2,9 +2,6 @@
 
 #include "api/host/messages/message_fields.h"
 #include "api/host/messages/predict_message.h"
-#include "api/host/messages/tensor_message.h"
-#include "base/size.h"
-#include "base/wire.h"
 
 static size_t version_size(int64_t version)
 {
@@ -42,43 +39,40 @@ static size_t entry_size(const serving_processor_tensor *tensor, size_t tensor_s
 }
 
 static unsigned char *put_output(unsigned char *at, const serving_processor_tensor *tensor,
-				 bool content)
+				 sp_tensor_style style)
 {
-	size_t name = strlen(tensor->name), size = sp_tensor_message_encoded_size(tensor, content);
+	size_t name = strlen(tensor->name), size = sp_tensor_message_encoded_size(tensor, style);
 
 	at = sp_wire_put_header(at, SP_PREDICTED_OUTPUTS, entry_size(tensor, size));
 	at = sp_wire_put_header(at, SP_ENTRY_KEY, name);
 	at = sp_wire_put_bytes(at, tensor->name, name);
 	at = sp_wire_put_header(at, SP_ENTRY_VALUE, size);
-	return sp_tensor_message_put(at, tensor, content);
+	return sp_tensor_message_put(at, tensor, style);
 }
 
 sp_status sp_predict_message_encode(sp_buffer *out, const serving_processor_tensor *outputs,
-				    size_t count, const sp_model_spec *spec, bool content,
+				    size_t count, const sp_model_spec *spec, sp_tensor_style style,
 				    sp_error *err)
 {
-	size_t spec_size = sp_model_spec_size(spec);
-	size_t size = sp_wire_field_size(spec_size);
+	size_t spec_size = spec != NULL ? sp_model_spec_size(spec) : 0;
+	size_t size = spec != NULL ? sp_wire_field_size(spec_size) : 0;
 	unsigned char *at;
 
 	for (size_t i = 0; i < count; i++) {
-		const serving_processor_tensor *tensor = &outputs[i];
+		size_t tensor_size = sp_tensor_message_encoded_size(&outputs[i], style);
 
-		if (sp_tensor_message_element_size(tensor->dtype) == 0)
-			return sp_error_set(err, SP_UNSUPPORTED,
-					    "output '%s' has dtype %d (%s), which a response "
-					    "cannot carry",
-					    tensor->name, tensor->dtype,
-					    serving_processor_dtype_name(tensor->dtype));
-		size += sp_wire_field_size(
-			entry_size(tensor, sp_tensor_message_encoded_size(tensor, content)));
+		if (tensor_size == 0)
+			return sp_tensor_message_no_field(&outputs[i], err);
+		size += sp_wire_field_size(entry_size(&outputs[i], tensor_size));
 	}
 	at = (unsigned char *)sp_buffer_reserve(out, size);
 	if (at == NULL)
 		return sp_no_memory(err, "the response");
 	for (size_t i = 0; i < count; i++)
-		at = put_output(at, &outputs[i], content);
-	at = sp_wire_put_header(at, SP_PREDICTED_SPEC, spec_size);
-	sp_model_spec_put(at, spec);
+		at = put_output(at, &outputs[i], style);
+	if (spec != NULL) {
+		at = sp_wire_put_header(at, SP_PREDICTED_SPEC, spec_size);
+		sp_model_spec_put(at, spec);
+	}
 	return SP_OK;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "api/host/messages/message.h"
+#include "api/host/messages/tensor_message.h"
 #include "base/buffer.h"
 
 /*
@@ -45,6 +46,13 @@ SP_MUST_CHECK sp_status sp_predict_message_decode(sp_message_inputs *out,
 						  sp_bytes message, sp_message_memory *memory,
 						  sp_error *err);
 
+/* An entry of the map of inputs.  A value given in several parts is joined in the arena. */
+typedef struct sp_predict_entry {
+	sp_bytes key, value;
+} sp_predict_entry;
+SP_MUST_CHECK sp_status sp_predict__entry(sp_predict_entry *out, sp_bytes message, sp_arena *arena,
+					  sp_error *err);
+
 /* The tensor of that name, whatever the signature; SP_NOT_FOUND if the request has none. */
 SP_MUST_CHECK sp_status sp_predict_message_find(serving_processor_tensor *out, sp_bytes name,
 						sp_bytes message, sp_message_memory *memory,
@@ -55,16 +63,16 @@ sp_status sp_predict_message_wrong_inputs(const sp_message_inputs *inputs, sp_by
 					  sp_message_memory *memory, sp_error *err);
 
 /*
- * Appends a PredictResponse.
+ * Appends a PredictResponse; without a model_spec and with arrays it is EAS's.
  *
  * outputs  [count]
- * content  tensors have their values in tensor_content
+ * spec     NULL: none
  *
  * Errors: SP_UNSUPPORTED for a type that the message cannot carry, SP_NO_MEMORY.
  */
 SP_MUST_CHECK sp_status sp_predict_message_encode(sp_buffer *out,
 						  const serving_processor_tensor *outputs,
 						  size_t count, const sp_model_spec *spec,
-						  bool content, sp_error *err);
+						  sp_tensor_style style, sp_error *err);
 
 #endif

@@ -11,27 +11,25 @@
  * beside it: that takes a second pass over the message, and is checked as a whole.
  */
 
-enum { MAX_DIMS = 16 };
-
 typedef struct tensor_scan {
+	const sp_tensor_layout *layout;
 	sp_bytes message;
 	int dtype;
-	int rank;
-	int64_t dims[MAX_DIMS];
+	sp_tensor_dims shape;
 	bool unknown_rank;
 	sp_bytes content;
 	sp_wire_field values; /* the last field with values */
 	size_t pieces;        /* fields with values */
 } tensor_scan;
 
-static sp_status malformed(sp_error *err)
+static sp_status malformed(const tensor_scan *scan, sp_error *err)
 {
-	return sp_error_set(err, SP_INVALID, "not a TensorProto message");
+	return sp_error_set(err, SP_INVALID, "not %s message", scan->layout->name);
 }
 
 static void begin_scan(tensor_scan *scan)
 {
-	scan->dtype = scan->rank = 0;
+	scan->dtype = scan->shape.rank = 0;
 	scan->unknown_rank = false;
 	scan->content = (sp_bytes){NULL, 0};
 	scan->pieces = 0;
@@ -39,62 +37,56 @@ static void begin_scan(tensor_scan *scan)
 
 static sp_status scan_dim(tensor_scan *scan, sp_bytes message, sp_error *err)
 {
-	sp_wire wire = sp_wire_of(message);
-	sp_wire_result result;
-	sp_wire_field field;
-	int64_t size = 0;
+	sp_wire_field size = {.number = 1, .type = SP_WIRE_VARINT, .value = 0};
 
-	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD)
-		if (field.number == SP_DIM_SIZE && field.type == SP_WIRE_VARINT)
-			size = (int64_t)field.value;
-	if (result != SP_WIRE_END)
-		return malformed(err);
-	if (scan->rank == MAX_DIMS)
-		return sp_error_set(err, SP_UNSUPPORTED, "more than %d dimensions", MAX_DIMS);
-	scan->dims[scan->rank++] = size;
-	return SP_OK;
+	if (!sp_wire_read(message, &(sp_wire_place){SP_DIM_SIZE, SP_WIRE_VARINT, &size.value}, 1))
+		return malformed(scan, err);
+	return sp_tensor_dims_take(&scan->shape, &size, err);
 }
 
 static sp_status scan_shape(tensor_scan *scan, sp_bytes message, sp_error *err)
 {
 	sp_wire wire = sp_wire_of(message);
-	sp_wire_result result;
 	sp_wire_field field;
 
-	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
-		if (field.number == SP_SHAPE_DIM && field.type == SP_WIRE_BYTES)
+	while (sp_wire_next(&wire, &field)) {
+		if (scan->layout->is_array) {
+			if (field.number == SP_ARRAY_SHAPE_DIM)
+				SP_TRY(sp_tensor_dims_take(&scan->shape, &field, err));
+		} else if (field.number == SP_SHAPE_DIM && field.type == SP_WIRE_BYTES) {
 			SP_TRY(scan_dim(scan, field.bytes, err));
-		else if (field.number == SP_SHAPE_UNKNOWN_RANK && field.type == SP_WIRE_VARINT)
+		} else if (field.number == SP_SHAPE_UNKNOWN_RANK && field.type == SP_WIRE_VARINT) {
 			scan->unknown_rank = field.value != 0;
+		}
 	}
-	return result == SP_WIRE_END ? SP_OK : malformed(err);
+	return !wire.malformed ? SP_OK : malformed(scan, err);
 }
 
 static sp_status scan_tensor(tensor_scan *scan, sp_error *err)
 {
+	const sp_tensor_layout *layout = scan->layout;
 	sp_wire wire = sp_wire_of(scan->message);
-	sp_wire_result result;
 	sp_wire_field field;
 
-	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field)) {
 		if (field.number == SP_TENSOR_DTYPE && field.type == SP_WIRE_VARINT) {
 			scan->dtype = (int)(int32_t)field.value;
 		} else if (field.number == SP_TENSOR_SHAPE && field.type == SP_WIRE_BYTES) {
 			SP_TRY(scan_shape(scan, field.bytes, err));
-		} else if (field.number == SP_TENSOR_CONTENT && field.type == SP_WIRE_BYTES) {
-			scan->content = field.bytes;
-		} else if (field.number >= SP_TENSOR_FLOAT_VAL &&
-			   field.number < SP_TENSOR_FIELD_COUNT) {
+		} else if (field.number >= layout->first_values &&
+			   field.number < layout->schema->count) {
 			scan->values = field;
 			scan->pieces++;
+		} else if (field.number == SP_TENSOR_CONTENT && field.type == SP_WIRE_BYTES) {
+			scan->content = field.bytes;
 		}
 	}
-	return result == SP_WIRE_END ? SP_OK : malformed(err);
+	return !wire.malformed ? SP_OK : malformed(scan, err);
 }
 
 /*
- * Reads a message as writers make them: type, shape, and one field with values, of small sizes.
- * False for any other, whose scan starts afresh.
+ * Reads a TensorProto as writers make them: type, shape, and one field with values, of small sizes.
+ * False for any other message, whose scan starts afresh.
  */
 static bool scan_usual(tensor_scan *scan)
 {
@@ -109,16 +101,16 @@ static bool scan_usual(tensor_scan *scan)
 		return false;
 	scan->dtype = at[1];
 	shape_end = at + LEAST + at[3];
-	for (at += LEAST; at != shape_end; scan->rank++) {
+	for (at += LEAST; at != shape_end; scan->shape.rank++) {
 		if (shape_end - at < LEAST || at[0] != TAG_DIM || at[1] > shape_end - at - 2 ||
-		    at[2] != TAG_SIZE || scan->rank == MAX_DIMS)
+		    at[2] != TAG_SIZE || scan->shape.rank == SP_TENSOR_MAX_DIMS)
 			return false;
 		dim_end = at + 2 + at[1];
 		at += 3;
 		size = sp_wire_read_small(&at, dim_end);
 		if (size < 0 || at != dim_end)
 			return false;
-		scan->dims[scan->rank] = size;
+		scan->shape.dims[scan->shape.rank] = size;
 	}
 	tag = sp_wire_read_small(&at, end);
 	size = sp_wire_read_small(&at, end);
@@ -134,100 +126,19 @@ static bool scan_usual(tensor_scan *scan)
 
 /* -------------------------------------------------------------------- values */
 
-/* Where the next element goes.  Values that do not fit any more are checked and dropped. */
-typedef struct sink {
-	const sp_tensor_form *form;
-	char *at, *end;
-} sink;
-
-static inline __attribute__((always_inline)) bool take_varints(sp_wire *wire, sink *out,
-							       size_t size, bool flags)
-{
-	char *at = out->at;
-	uint64_t value;
-
-	while (wire->at != wire->end) {
-		if (*wire->at < 0x80)
-			value = *wire->at++;
-		else if (!sp_wire_read_varint(wire, &value))
-			return false;
-		if (at == out->end)
-			continue;
-		if (flags)
-			value = value != 0;
-		memcpy(at, &value, size); /* little-endian: truncates */
-		at += size;
-	}
-	out->at = at;
-	return true;
-}
-
-static bool take_packed(sp_bytes run, sink *out)
-{
-	size_t room = (size_t)(out->end - out->at), size = out->form->size;
-	sp_wire wire = sp_wire_of(run);
-
-	switch (out->form->wire) {
-	case SP_WIRE_VARINT:
-		if (out->form->is_flag)
-			return take_varints(&wire, out, 1, true);
-		switch (size) {
-		case 1:
-			return take_varints(&wire, out, 1, false);
-		case 2:
-			return take_varints(&wire, out, 2, false);
-		case 4:
-			return take_varints(&wire, out, 4, false);
-		default:
-			return take_varints(&wire, out, 8, false);
-		}
-	case SP_WIRE_BYTES:
-		if (room != 0) {
-			memcpy(out->at, &run, sizeof(run));
-			out->at += sizeof(run);
-		}
-		return true;
-	default:
-		if (run.size % size != 0)
-			return false;
-		room = room < run.size ? room : run.size;
-		if (room != 0)
-			memcpy(out->at, run.data, room);
-		out->at += room;
-		return true;
-	}
-}
-
-/* A field of another wire type than the form has is an unknown one. */
-static bool take_field(const sp_wire_field *field, sink *out)
-{
-	unsigned char one[10]; /* a single value as in a packed field */
-	unsigned char *end = one;
-
-	if (field->type == SP_WIRE_BYTES)
-		return take_packed(field->bytes, out);
-	if (field->type != out->form->wire)
-		return true;
-	if (field->type == SP_WIRE_VARINT)
-		end = sp_wire_put_varint(one, field->value);
-	else
-		end = sp_wire_put_bytes(one, &field->value, out->form->size);
-	return take_packed((sp_bytes){(const char *)one, (size_t)(end - one)}, out);
-}
-
-static bool take_pieces(const tensor_scan *scan, sink *out)
+static bool take_pieces(const tensor_scan *scan, uint32_t number, sp_wire_sink *out)
 {
 	sp_wire wire = sp_wire_of(scan->message);
 	sp_wire_field field;
 
-	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD)
-		if (field.number == out->form->field && !take_field(&field, out))
+	while (sp_wire_next(&wire, &field))
+		if (field.number == number && !sp_wire_take_values(out, &field))
 			return false;
 	return true;
 }
 
 /* Repeats the last element up to the end. */
-static void repeat(char *data, sink *out, size_t element_size)
+static void repeat(char *data, sp_wire_sink *out, size_t element_size)
 {
 	size_t left = (size_t)(out->end - out->at), done = element_size;
 
@@ -250,7 +161,8 @@ static bool may_stay(const tensor_scan *scan, const sp_tensor_form *form, size_t
 {
 	return scan->pieces == 1 && scan->values.number == form->field &&
 	       scan->values.type == SP_WIRE_BYTES && scan->values.bytes.size == bytes &&
-	       (form->wire == SP_WIRE_FIXED32 || form->wire == SP_WIRE_FIXED64);
+	       form->values.conversion == SP_WIRE_AS_IS &&
+	       (form->values.type == SP_WIRE_FIXED32 || form->values.type == SP_WIRE_FIXED64);
 }
 
 /* Reads the values into `data`, which has `bytes` of room. */
@@ -258,14 +170,19 @@ static sp_status decode_values(const tensor_scan *scan, const sp_tensor_form *fo
 			       size_t bytes, sp_error *err)
 {
 	bool plain = scan->pieces == 1 && scan->values.number == form->field;
-	sink to = {.form = form, .at = data, .end = data + bytes};
+	sp_wire_sink to = {.form = form->values, .at = data, .end = data + bytes};
 
-	if (!plain && scan->pieces != 0 && !sp_wire_check(scan->message, &sp_tensor__schema))
-		return malformed(err);
-	if (!(plain ? take_field(&scan->values, &to) : take_pieces(scan, &to)))
-		return malformed(err);
+	if (!plain && scan->pieces != 0 && !sp_wire_check(scan->message, scan->layout->schema))
+		return malformed(scan, err);
+	if (!(plain ? sp_wire_take_values(&to, &scan->values)
+		    : take_pieces(scan, form->field, &to)))
+		return malformed(scan, err);
+	if (scan->layout->is_array && (to.at != to.end || to.dropped != 0))
+		return sp_error_set(err, SP_INVALID, "%zu values, but the shape needs %zu",
+				    (size_t)(to.at - data) / form->values.size + to.dropped,
+				    bytes / form->values.size);
 	if (to.at != to.end)
-		repeat(data, &to, (size_t)form->size * form->parts);
+		repeat(data, &to, (size_t)form->values.size * form->parts);
 	return SP_OK;
 }
 
@@ -322,28 +239,36 @@ static sp_status decode_content(serving_processor_tensor *out, sp_bytes content,
 
 /* -------------------------------------------------------------------- tensor */
 
+/*
+ * Bounds what a tensor may take by the bytes of its message: a value of an ArrayProto takes at
+ * least one, those of a TensorProto may repeat.
+ */
 static sp_status check_shape(serving_processor_tensor *out, const tensor_scan *scan,
-			     size_t element_size, size_t *bytes, sp_error *err)
+			     const sp_tensor_form *form, size_t *bytes, sp_error *err)
 {
+	const sp_tensor_dims *shape = &scan->shape;
+
 	if (scan->unknown_rank)
 		return sp_error_set(err, SP_INVALID, "the shape is of unknown rank");
-	for (int i = 0; i < scan->rank; i++)
-		if (scan->dims[i] < 0)
+	for (int i = 0; i < shape->rank; i++)
+		if (shape->dims[i] < 0)
 			return sp_error_set(err, SP_INVALID, "a dimension of %" PRId64,
-					    scan->dims[i]);
-	if (!sp_tensor_message_size(scan->dims, scan->rank, element_size, &out->count, bytes))
+					    shape->dims[i]);
+	if (!sp_tensor_message_size(shape->dims, shape->rank,
+				    (size_t)form->values.size * form->parts, &out->count, bytes))
 		return sp_error_set(err, SP_INVALID, "a shape too large");
+	if (scan->layout->is_array && out->count > scan->message.size)
+		return sp_error_set(err, SP_INVALID, "too few values for %zu elements", out->count);
 	if (scan->content.size == 0 && *bytes > SP_TENSOR_MESSAGE_MAX_FILL &&
 	    *bytes / 16 > scan->message.size)
 		return sp_error_set(err, SP_INVALID, "%zu bytes of values by repetition", *bytes);
 	return SP_OK;
 }
 
-static sp_status scan_message(tensor_scan *scan, sp_bytes message, sp_error *err)
+static sp_status scan_message(tensor_scan *scan, sp_error *err)
 {
-	scan->message = message;
 	begin_scan(scan);
-	if (scan_usual(scan))
+	if (!scan->layout->is_array && scan_usual(scan))
 		return SP_OK;
 	begin_scan(scan);
 	SP_TRY(scan_tensor(scan, err));
@@ -352,38 +277,53 @@ static sp_status scan_message(tensor_scan *scan, sp_bytes message, sp_error *err
 	return SP_OK;
 }
 
+static sp_status decode(serving_processor_tensor *out, tensor_scan *scan, sp_arena *arena,
+			sp_error *err)
+{
+	const sp_tensor_form *form;
+	size_t bytes = 0, own, dims_size;
+	int64_t *dims;
+
+	SP_TRY(scan_message(scan, err));
+	form = sp_tensor__form(scan->layout, scan->dtype);
+	if (form == NULL)
+		return sp_error_set(err, SP_UNSUPPORTED, "dtype %d (%s) is not supported",
+				    scan->dtype, serving_processor_dtype_name(scan->dtype));
+	SP_TRY(check_shape(out, scan, form, &bytes, err));
+	/* One block for the dims and for values that do not stay in the message. */
+	own = scan->content.size != 0 || may_stay(scan, form, bytes) ? 0 : bytes;
+	dims_size = (size_t)scan->shape.rank * sizeof(*dims);
+	dims = sp_arena_alloc(arena, dims_size + own);
+	if (dims == NULL)
+		return sp_no_memory(err, "an input");
+	memcpy(dims, scan->shape.dims, dims_size);
+	out->dtype = scan->dtype;
+	out->rank = scan->shape.rank;
+	out->dims = dims;
+	if (scan->content.size != 0) {
+		if (scan->pieces != 0 && !sp_wire_check(scan->message, scan->layout->schema))
+			return malformed(scan, err);
+		return decode_content(out, scan->content, bytes, arena, err);
+	}
+	out->data = own != 0 || bytes == 0 ? (const void *)(dims + out->rank)
+					   : scan->values.bytes.data;
+	if (own == 0 && bytes != 0)
+		return SP_OK;
+	return decode_values(scan, form, (char *)(dims + out->rank), own, err);
+}
+
 sp_status sp_tensor_message_decode(serving_processor_tensor *out, sp_bytes message, sp_arena *arena,
 				   sp_error *err)
 {
-	const sp_tensor_form *form;
-	size_t bytes = 0, own;
-	tensor_scan scan;
-	int64_t *dims;
+	tensor_scan scan = {.layout = &sp_tensor__proto, .message = message};
 
-	SP_TRY(scan_message(&scan, message, err));
-	form = sp_tensor__form(scan.dtype);
-	if (form == NULL)
-		return sp_error_set(err, SP_UNSUPPORTED, "dtype %d (%s) is not supported",
-				    scan.dtype, serving_processor_dtype_name(scan.dtype));
-	SP_TRY(check_shape(out, &scan, (size_t)form->size * form->parts, &bytes, err));
-	/* One block for the dims and for values that do not stay in the message. */
-	own = scan.content.size != 0 || may_stay(&scan, form, bytes) ? 0 : bytes;
-	dims = sp_arena_alloc(arena, (size_t)scan.rank * sizeof(*dims) + own);
-	if (dims == NULL)
-		return sp_no_memory(err, "an input");
-	for (int i = 0; i < scan.rank; i++)
-		dims[i] = scan.dims[i];
-	out->dtype = scan.dtype;
-	out->rank = scan.rank;
-	out->dims = dims;
-	if (scan.content.size != 0) {
-		if (scan.pieces != 0 && !sp_wire_check(message, &sp_tensor__schema))
-			return malformed(err);
-		return decode_content(out, scan.content, bytes, arena, err);
-	}
-	out->data = own != 0 || bytes == 0 ? (const void *)(dims + scan.rank)
-					   : scan.values.bytes.data;
-	if (own == 0 && bytes != 0)
-		return SP_OK;
-	return decode_values(&scan, form, (char *)(dims + scan.rank), own, err);
+	return decode(out, &scan, arena, err);
+}
+
+sp_status sp_tensor_message_decode_array(serving_processor_tensor *out, sp_bytes message,
+					 sp_arena *arena, sp_error *err)
+{
+	tensor_scan scan = {.layout = &sp_tensor__array, .message = message};
+
+	return decode(out, &scan, arena, err);
 }

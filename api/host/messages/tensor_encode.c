@@ -3,29 +3,14 @@
 #include "api/host/messages/tensor_fields.h"
 #include "api/host/messages/tensor_message.h"
 
-/* A value as it is in memory, widened: negative numbers have all upper bits set. */
-static inline uint64_t value_at(const sp_tensor_form *form, const char *data, size_t i)
-{
-	int8_t i8;
-	int16_t i16;
-	int32_t i32;
-	uint64_t value = 0;
-
-	switch (form->is_signed ? form->size : 0) {
-	case 1:
-		memcpy(&i8, data + i, sizeof(i8));
-		return (uint64_t)(int64_t)i8;
-	case 2:
-		memcpy(&i16, data + i * 2, sizeof(i16));
-		return (uint64_t)(int64_t)i16;
-	case 4:
-		memcpy(&i32, data + i * 4, sizeof(i32));
-		return (uint64_t)(int64_t)i32;
-	default:
-		memcpy(&value, data + i * form->size, form->size);
-		return value;
-	}
-}
+/* A tensor to write, and how. */
+typedef struct source {
+	const serving_processor_tensor *tensor;
+	const sp_tensor_form *form;
+	sp_tensor_style style;
+	size_t values; /* tag and length of the field with the values are in front of so many bytes
+			*/
+} source;
 
 /* ------------------------------------------------------------------- sizes */
 
@@ -34,66 +19,93 @@ static size_t dim_size(int64_t dim)
 	return dim != 0 ? 1 + sp_wire_varint_size((uint64_t)dim) : 0;
 }
 
-static size_t shape_size(const serving_processor_tensor *tensor)
+/* The dims of an ArrayProto, without tag and length. */
+static size_t packed_dims_size(const serving_processor_tensor *tensor)
 {
 	size_t size = 0;
 
+	for (int i = 0; i < tensor->rank; i++)
+		size += sp_wire_varint_size((uint64_t)tensor->dims[i]);
+	return size;
+}
+
+static size_t shape_size(const source *s)
+{
+	const serving_processor_tensor *tensor = s->tensor;
+	size_t size = 0;
+
+	if (s->style == SP_TENSOR_AS_ARRAY)
+		return tensor->rank != 0 ? sp_wire_field_size(packed_dims_size(tensor)) : 0;
 	for (int i = 0; i < tensor->rank; i++)
 		size += sp_wire_field_size(dim_size(tensor->dims[i]));
 	return size;
 }
 
-static size_t texts_size(const serving_processor_tensor *tensor, bool content)
+static size_t texts_size(const source *s)
 {
-	const serving_processor_bytes *texts = tensor->data;
-	size_t size = 0;
+	const serving_processor_bytes *texts = s->tensor->data;
+	size_t tag = s->style == SP_TENSOR_IN_CONTENT ? 0 : 1, size = 0;
 
-	for (size_t i = 0; i < tensor->count; i++)
-		size += (content ? 0 : 1) + sp_wire_varint_size(texts[i].size) + texts[i].size;
+	for (size_t i = 0; i < s->tensor->count; i++)
+		size += tag + sp_wire_varint_size(texts[i].size) + texts[i].size;
 	return size;
 }
 
-/* Bytes of the values without tag and length. */
-static size_t values_size(const serving_processor_tensor *tensor, const sp_tensor_form *form,
-			  bool content)
+static size_t values_size(const source *s)
 {
-	size_t values = tensor->count * form->parts, size = 0;
+	size_t count = s->tensor->count * s->form->parts;
 
-	if (form->wire == SP_WIRE_BYTES)
-		return texts_size(tensor, content);
-	if (content || form->wire != SP_WIRE_VARINT)
-		return values * form->size;
-	for (size_t i = 0; i < values; i++)
-		size += sp_wire_varint_size(value_at(form, tensor->data, i));
-	return size;
+	if (s->form->values.type == SP_WIRE_BYTES)
+		return texts_size(s);
+	return s->style == SP_TENSOR_IN_CONTENT
+		       ? count * s->form->values.size
+		       : sp_wire_values_size(&s->form->values, s->tensor->data, count);
 }
 
-/* Tag and length of the field with the values; strings are a field each. */
-static size_t values_header_size(const sp_tensor_form *form, bool content, size_t size)
+/* Strings are a field each, unless they are in tensor_content. */
+static size_t values_header_size(const source *s)
 {
-	if (!content && form->wire == SP_WIRE_BYTES)
+	bool content = s->style == SP_TENSOR_IN_CONTENT;
+
+	if (s->values == 0 || (!content && s->form->values.type == SP_WIRE_BYTES))
 		return 0;
-	return size == 0 ? 0 : (!content && form->field >= 16 ? 2 : 1) + sp_wire_varint_size(size);
+	return (!content && s->form->field >= 16 ? 2 : 1) + sp_wire_varint_size(s->values);
 }
 
-size_t sp_tensor_message_encoded_size(const serving_processor_tensor *tensor, bool content)
+/* False for a type that the message has no field for. */
+static bool begin(source *s, const serving_processor_tensor *tensor, sp_tensor_style style)
 {
-	const sp_tensor_form *form = sp_tensor__form(tensor->dtype);
-	size_t values;
+	*s = (source){.tensor = tensor, .style = style};
+	s->form = sp_tensor__form(
+		style == SP_TENSOR_AS_ARRAY ? &sp_tensor__array : &sp_tensor__proto, tensor->dtype);
+	if (s->form != NULL)
+		s->values = values_size(s);
+	return s->form != NULL;
+}
 
-	if (form == NULL)
+size_t sp_tensor_message_encoded_size(const serving_processor_tensor *tensor, sp_tensor_style style)
+{
+	source s;
+
+	if (!begin(&s, tensor, style))
 		return 0;
-	values = values_size(tensor, form, content);
-	return 2 + sp_wire_field_size(shape_size(tensor)) +
-	       values_header_size(form, content, values) + values;
+	return 2 + sp_wire_field_size(shape_size(&s)) + values_header_size(&s) + s.values;
 }
 
 /* ----------------------------------------------------------------- writing */
 
-static unsigned char *put_shape(unsigned char *at, const serving_processor_tensor *tensor)
+static unsigned char *put_shape(unsigned char *at, const source *s)
 {
-	at = sp_wire_put_header(at, SP_TENSOR_SHAPE, shape_size(tensor));
+	const serving_processor_tensor *tensor = s->tensor;
+
+	at = sp_wire_put_header(at, SP_TENSOR_SHAPE, shape_size(s));
+	if (s->style == SP_TENSOR_AS_ARRAY && tensor->rank != 0)
+		at = sp_wire_put_header(at, SP_ARRAY_SHAPE_DIM, packed_dims_size(tensor));
 	for (int i = 0; i < tensor->rank; i++) {
+		if (s->style == SP_TENSOR_AS_ARRAY) {
+			at = sp_wire_put_varint(at, (uint64_t)tensor->dims[i]);
+			continue;
+		}
 		at = sp_wire_put_header(at, SP_SHAPE_DIM, dim_size(tensor->dims[i]));
 		if (tensor->dims[i] == 0)
 			continue;
@@ -103,52 +115,49 @@ static unsigned char *put_shape(unsigned char *at, const serving_processor_tenso
 	return at;
 }
 
-static unsigned char *put_texts(unsigned char *at, const serving_processor_tensor *tensor,
-				bool content)
+/* In tensor_content, all lengths are before all bytes. */
+static unsigned char *put_texts(unsigned char *at, const source *s)
 {
-	const serving_processor_bytes *texts = tensor->data;
+	const serving_processor_bytes *texts = s->tensor->data;
+	bool content = s->style == SP_TENSOR_IN_CONTENT;
 
-	for (size_t i = 0; content && i < tensor->count; i++)
+	for (size_t i = 0; content && i < s->tensor->count; i++)
 		at = sp_wire_put_varint(at, texts[i].size);
-	for (size_t i = 0; i < tensor->count; i++) {
+	for (size_t i = 0; i < s->tensor->count; i++) {
 		if (!content)
-			at = sp_wire_put_header(at, SP_TENSOR_STRING_VAL, texts[i].size);
+			at = sp_wire_put_header(at, s->form->field, texts[i].size);
 		at = sp_wire_put_bytes(at, texts[i].data, texts[i].size);
 	}
 	return at;
 }
 
-static unsigned char *put_values(unsigned char *at, const serving_processor_tensor *tensor,
-				 const sp_tensor_form *form, bool content)
-{
-	size_t size = values_size(tensor, form, content), values = tensor->count * form->parts;
-
-	if (size == 0)
-		return at;
-	if (content || form->wire != SP_WIRE_BYTES) {
-		at = sp_wire_put_varint(at, (uint32_t)(content ? SP_TENSOR_CONTENT : form->field)
-							    << 3 |
-						    SP_WIRE_BYTES);
-		at = sp_wire_put_varint(at, size);
-	}
-	if (form->wire == SP_WIRE_BYTES)
-		return put_texts(at, tensor, content);
-	if (content || form->wire != SP_WIRE_VARINT)
-		return sp_wire_put_bytes(at, tensor->data, size);
-	for (size_t i = 0; i < values; i++)
-		at = sp_wire_put_varint(at, value_at(form, tensor->data, i));
-	return at;
-}
-
 unsigned char *sp_tensor_message_put(unsigned char *at, const serving_processor_tensor *tensor,
-				     bool content)
+				     sp_tensor_style style)
 {
-	const sp_tensor_form *form = sp_tensor__form(tensor->dtype);
+	bool content = style == SP_TENSOR_IN_CONTENT;
+	source s;
 
-	if (form == NULL)
+	if (!begin(&s, tensor, style))
 		return at;
 	*at++ = SP_TENSOR_DTYPE << 3 | SP_WIRE_VARINT;
 	*at++ = (unsigned char)tensor->dtype;
-	at = put_shape(at, tensor);
-	return put_values(at, tensor, form, content);
+	at = put_shape(at, &s);
+	if (values_header_size(&s) != 0) {
+		uint32_t field = content ? SP_TENSOR_CONTENT : s.form->field;
+
+		at = sp_wire_put_varint(at, field << 3 | SP_WIRE_BYTES);
+		at = sp_wire_put_varint(at, s.values);
+	}
+	if (s.form->values.type == SP_WIRE_BYTES)
+		return put_texts(at, &s);
+	if (content)
+		return sp_wire_put_bytes(at, tensor->data, s.values);
+	return sp_wire_put_values(at, &s.form->values, tensor->data, tensor->count * s.form->parts);
+}
+
+sp_status sp_tensor_message_no_field(const serving_processor_tensor *output, sp_error *err)
+{
+	return sp_error_set(
+		err, SP_UNSUPPORTED, "output '%s' has dtype %d (%s), which a response cannot carry",
+		output->name, output->dtype, serving_processor_dtype_name(output->dtype));
 }

@@ -11,12 +11,14 @@
 #include "base/bytes.h"
 #include "base/size.h"
 #include "base/status.h"
+#include "base/wire.h"
 
 /*
- * tensorflow.TensorProto to typed tensors and back (proto/tensor.proto).
+ * Messages with a tensor to typed tensors and back: tensorflow.TensorProto
+ * (proto/tensorflow.proto), and EAS's ArrayProto (api/predict.proto).
  *
- * The values are in tensor_content, if it is not empty, as they are in memory; else in the field
- * of the type:
+ * The values of a TensorProto are in tensor_content, if it is not empty, as they are in memory;
+ * else in the field of the type:
  *
  *   DT_FLOAT float_val, DT_DOUBLE double_val, DT_INT64 int64_val, DT_UINT32 uint32_val,
  *   DT_UINT64 uint64_val, DT_BOOL bool_val, DT_STRING string_val,
@@ -26,6 +28,8 @@
  *
  * With fewer values than elements the last one repeats; with none all are zero; what is
  * beyond the last element is ignored, as TensorFlow does.
+ *
+ * An ArrayProto has exactly as many values as elements, and halves as floats.
  *
  * Threads: pure but for the arena.
  */
@@ -42,9 +46,28 @@ enum { SP_TENSOR_MESSAGE_MAX_FILL = 64 << 20 };
  */
 SP_MUST_CHECK sp_status sp_tensor_message_decode(serving_processor_tensor *out, sp_bytes message,
 						 sp_arena *arena, sp_error *err);
+SP_MUST_CHECK sp_status sp_tensor_message_decode_array(serving_processor_tensor *out,
+						       sp_bytes message, sp_arena *arena,
+						       sp_error *err);
 
-/* Bytes of an element in memory; 0 for a type that no tensor of a request has. */
-size_t sp_tensor_message_element_size(int dtype);
+/* Dims while they are read. */
+enum { SP_TENSOR_MAX_DIMS = 16 };
+typedef struct sp_tensor_dims {
+	int rank;
+	int64_t dims[SP_TENSOR_MAX_DIMS];
+} sp_tensor_dims;
+
+/* Appends a repeated int64, packed or not.  SP_INVALID if malformed, SP_UNSUPPORTED if too many. */
+SP_MUST_CHECK sp_status sp_tensor_dims_take(sp_tensor_dims *dims, const sp_wire_field *field,
+					    sp_error *err);
+
+/*
+ * Sets the shape of a tensor whose dtype is set: a copy in the arena.  SP_INVALID if a dim is
+ * negative or the tensor is too large.
+ */
+SP_MUST_CHECK sp_status sp_tensor_dims_set(serving_processor_tensor *tensor,
+					   const sp_tensor_dims *dims, sp_arena *arena,
+					   sp_error *err);
 
 /*
  * The product of the dims and the bytes it takes.  False if a dim is negative or a product does
@@ -72,11 +95,21 @@ static inline bool sp_tensor_message_size(const int64_t *dims, int rank, size_t 
 	return true;
 }
 
-/* Bytes of the message that sp_tensor_message_put() writes.  content: as tensor_content. */
-size_t sp_tensor_message_encoded_size(const serving_processor_tensor *tensor, bool content);
+typedef enum sp_tensor_style {
+	SP_TENSOR_IN_FIELDS,
+	SP_TENSOR_IN_CONTENT, /* tensor_content */
+	SP_TENSOR_AS_ARRAY,   /* an ArrayProto */
+} sp_tensor_style;
+
+/* Bytes of the message that sp_tensor_message_put() writes; 0: it has no field for the type. */
+size_t sp_tensor_message_encoded_size(const serving_processor_tensor *tensor,
+				      sp_tensor_style style);
 
 /* Writes it; returns the position behind it. */
 unsigned char *sp_tensor_message_put(unsigned char *at, const serving_processor_tensor *tensor,
-				     bool content);
+				     sp_tensor_style style);
+
+/* SP_UNSUPPORTED: a response has no field for the type of an output. */
+sp_status sp_tensor_message_no_field(const serving_processor_tensor *output, sp_error *err);
 
 #endif

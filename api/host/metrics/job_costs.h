@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 /*
- * How long the jobs of a model take, as moving averages by the size of their bodies: up to 1 KB,
- * 2 KB, ... 64 KB.  An average goes half of the way up to a longer job, which counts as at most
- * four times the average and 100 us, because a thread may have had to wait for a core, and a
- * sixteenth of the way down to a shorter one.  All zero is the initial state.
+ * How long the jobs of a model take: a moving average for each size of bodies, up to 1 KB, 2 KB,
+ * ... 64 KB.  A longer job raises the average by half of the difference, a shorter one lowers it by
+ * a sixteenth.  A job counts as at most four times the average plus 100 us, because its thread may
+ * have waited for a core.  All zero is the initial state.
  *
  * Threads: thread-safe; of two notes at the same time one may be lost.
  */

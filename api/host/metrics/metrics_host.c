@@ -106,30 +106,6 @@ static void write_batch_waits(sp_buffer *out, const sp_model_state *model)
 		&model->counters->batch_wait);
 }
 
-static void write_batches(sp_buffer *out, const sp_model_state *model)
-{
-	sp_metric_add(out, SP_METRIC_BATCHES, LABELS(label_of(model)),
-		      (double)sp_counter_get(&model->counters->batches));
-}
-
-static void write_batch_requests(sp_buffer *out, const sp_model_state *model)
-{
-	sp_metric_add(out, SP_METRIC_BATCH_REQUESTS, LABELS(label_of(model)),
-		      (double)sp_counter_get(&model->counters->batch_requests));
-}
-
-static void write_batch_rows(sp_buffer *out, const sp_model_state *model)
-{
-	sp_metric_add(out, SP_METRIC_BATCH_ROWS, LABELS(label_of(model)),
-		      (double)sp_counter_get(&model->counters->batch_rows));
-}
-
-static void write_batch_reruns(sp_buffer *out, const sp_model_state *model)
-{
-	sp_metric_add(out, SP_METRIC_BATCH_RERUNS, LABELS(label_of(model)),
-		      (double)sp_counter_get(&model->counters->batch_reruns));
-}
-
 static void write_ready(sp_buffer *out, const sp_model_state *model)
 {
 	sp_metric_add(out, SP_METRIC_READY, LABELS(label_of(model)), model->ready);
@@ -146,6 +122,21 @@ static void write_versions(sp_buffer *out, const sp_model_state *model)
 			      LABELS(label_of(model), text_label("version", version),
 				     text_label("state", sp_version_state_word(status->state))),
 			      1);
+	}
+}
+
+/* A counter of each model, whose only label is the model. */
+static void write_counter(sp_buffer *out, const sp_host_state *host, sp_metric metric,
+			  size_t offset)
+{
+	sp_metric_begin(out, metric);
+	for (size_t i = 0; i < host->model_count; i++) {
+		const sp_model_state *model = &host->models[i];
+		const char *counters = (const char *)model->counters;
+
+		sp_metric_add(out, metric, LABELS(label_of(model)),
+			      (double)sp_counter_get(
+				      (const sp_counter *)(const void *)(counters + offset)));
 	}
 }
 
@@ -240,10 +231,11 @@ void sp_metrics_write_host(sp_buffer *out, const sp_host_state *host)
 	write_each(out, host, SP_METRIC_VERSION_REQUESTS, write_version_requests);
 	write_each(out, host, SP_METRIC_SHADOW, write_shadow);
 	write_each(out, host, SP_METRIC_BATCH_WAIT, write_batch_waits);
-	write_each(out, host, SP_METRIC_BATCHES, write_batches);
-	write_each(out, host, SP_METRIC_BATCH_REQUESTS, write_batch_requests);
-	write_each(out, host, SP_METRIC_BATCH_ROWS, write_batch_rows);
-	write_each(out, host, SP_METRIC_BATCH_RERUNS, write_batch_reruns);
+	write_counter(out, host, SP_METRIC_BATCHES, offsetof(sp_model_counters, batches));
+	write_counter(out, host, SP_METRIC_BATCH_REQUESTS,
+		      offsetof(sp_model_counters, batch_requests));
+	write_counter(out, host, SP_METRIC_BATCH_ROWS, offsetof(sp_model_counters, batch_rows));
+	write_counter(out, host, SP_METRIC_BATCH_RERUNS, offsetof(sp_model_counters, batch_reruns));
 	write_one(out, SP_METRIC_THREADS, (double)host->worker_count);
 	write_http(out, host);
 	write_limits(out, host);

@@ -42,11 +42,6 @@ static void add_counts(const page *p, sp_metric metric, const char *label,
 
 /* ------------------------------------------------------------------- versions */
 
-static void write_memory(const page *p, sp_metric metric)
-{
-	add_one(p, metric, (double)p->report->memory);
-}
-
 /* `moves` has an entry for every state. */
 static void write_states(const page *p, sp_metric metric)
 {
@@ -124,35 +119,6 @@ static void write_version_refusals(const page *p, sp_metric metric)
 	}
 }
 
-static void write_pinned(const page *p, sp_metric metric)
-{
-	add_one(p, metric, p->report->pinned.is_present);
-}
-
-static void write_live_full_step(const page *p, sp_metric metric)
-{
-	if (p->live != NULL)
-		add_one(p, metric, (double)p->live->full_step);
-}
-
-static void write_live_delta_step(const page *p, sp_metric metric)
-{
-	if (p->live != NULL)
-		add_one(p, metric, (double)p->live->delta_step);
-}
-
-static void write_newest_full_step(const page *p, sp_metric metric)
-{
-	if (p->report->newest.is_present)
-		add_one(p, metric, (double)p->report->newest.full_step);
-}
-
-static void write_newest_delta_step(const page *p, sp_metric metric)
-{
-	if (p->report->newest.is_present)
-		add_one(p, metric, (double)p->report->newest.delta_step);
-}
-
 /* -------------------------------------------------------------------- updates */
 
 static double unix_time(void)
@@ -173,36 +139,10 @@ static void write_refusals(const page *p, sp_metric metric)
 	add_counts(p, metric, "reason", &p->report->refusals);
 }
 
-static void write_lag(const page *p, sp_metric metric)
-{
-	add_one(p, metric, (double)p->report->newest.lag_ms / 1000);
-}
-
 static void write_update_time(const page *p, sp_metric metric)
 {
 	if (p->live != NULL)
 		add_one(p, metric, unix_time() - (double)p->live->for_ms / 1000);
-}
-
-static void write_update_age(const page *p, sp_metric metric)
-{
-	if (p->live != NULL)
-		add_one(p, metric, (double)p->live->for_ms / 1000);
-}
-
-static void write_update_duration(const page *p, sp_metric metric)
-{
-	add_one(p, metric, (double)p->report->last_load_ms / 1000);
-}
-
-static void write_folds(const page *p, sp_metric metric)
-{
-	add_one(p, metric, (double)p->report->folds);
-}
-
-static void write_fold_duration(const page *p, sp_metric metric)
-{
-	add_one(p, metric, (double)p->report->last_fold_ms / 1000);
 }
 
 static void write_orders(const page *p, sp_metric metric)
@@ -210,6 +150,56 @@ static void write_orders(const page *p, sp_metric metric)
 	add(p, metric, "order", sp_bytes_of("reload"), (double)p->report->reloads);
 	add(p, metric, "order", sp_bytes_of("rollback"), (double)p->report->rollbacks);
 	add(p, metric, "order", sp_bytes_of("pin"), (double)p->report->pins);
+}
+
+/* -------------------------------------------------------------------- numbers */
+
+#define REPORT(field) offsetof(sp_versions_report, field)
+#define LIVE(field)   offsetof(sp_reported_version, field)
+
+/* A metric that is one number. */
+static const struct {
+	sp_metric metric;
+	bool is_live; /* of the live version; else of the report */
+	size_t offset;
+	double unit;
+} numbers[] = {
+	{SP_METRIC_MODEL_MEMORY, false, REPORT(memory), 1},
+	{SP_METRIC_LIVE_FULL_STEP, true, LIVE(full_step), 1},
+	{SP_METRIC_LIVE_DELTA_STEP, true, LIVE(delta_step), 1},
+	{SP_METRIC_UPDATE_LAG, false, REPORT(newest.lag_ms), 1000},
+	{SP_METRIC_UPDATE_AGE, true, LIVE(for_ms), 1000},
+	{SP_METRIC_UPDATE_DURATION, false, REPORT(last_load_ms), 1000},
+	{SP_METRIC_FOLDS, false, REPORT(folds), 1},
+	{SP_METRIC_FOLD_DURATION, false, REPORT(last_fold_ms), 1000},
+};
+
+static void write_number(const page *p, sp_metric metric)
+{
+	size_t i = 0;
+	const char *base;
+
+	while (numbers[i].metric != metric)
+		i++;
+	base = numbers[i].is_live ? (const char *)p->live : (const char *)p->report;
+	if (base != NULL)
+		add_one(p, metric,
+			(double)*(const int64_t *)(const void *)(base + numbers[i].offset) /
+				numbers[i].unit);
+}
+
+static void write_newest(const page *p, sp_metric metric)
+{
+	const sp_reported_steps *newest = &p->report->newest;
+	bool full = metric == SP_METRIC_NEWEST_FULL_STEP;
+
+	if (newest->is_present)
+		add_one(p, metric, (double)(full ? newest->full_step : newest->delta_step));
+}
+
+static void write_pinned(const page *p, sp_metric metric)
+{
+	add_one(p, metric, p->report->pinned.is_present);
 }
 
 /* --------------------------------------------------------------------- tables */
@@ -267,23 +257,23 @@ static const struct {
 	sp_metric metric;
 	write_samples *write;
 } writers[] = {
-	{SP_METRIC_MODEL_MEMORY, write_memory},
+	{SP_METRIC_MODEL_MEMORY, write_number},
 	{SP_METRIC_VERSIONS, write_states},
 	{SP_METRIC_VERSION_STATE, write_version_states},
 	{SP_METRIC_VERSION_REFUSAL, write_version_refusals},
-	{SP_METRIC_LIVE_FULL_STEP, write_live_full_step},
-	{SP_METRIC_LIVE_DELTA_STEP, write_live_delta_step},
-	{SP_METRIC_NEWEST_FULL_STEP, write_newest_full_step},
-	{SP_METRIC_NEWEST_DELTA_STEP, write_newest_delta_step},
+	{SP_METRIC_LIVE_FULL_STEP, write_number},
+	{SP_METRIC_LIVE_DELTA_STEP, write_number},
+	{SP_METRIC_NEWEST_FULL_STEP, write_newest},
+	{SP_METRIC_NEWEST_DELTA_STEP, write_newest},
 	{SP_METRIC_PINNED, write_pinned},
 	{SP_METRIC_MOVES, write_moves},
 	{SP_METRIC_REFUSALS, write_refusals},
-	{SP_METRIC_UPDATE_LAG, write_lag},
+	{SP_METRIC_UPDATE_LAG, write_number},
 	{SP_METRIC_UPDATE_TIME, write_update_time},
-	{SP_METRIC_UPDATE_AGE, write_update_age},
-	{SP_METRIC_UPDATE_DURATION, write_update_duration},
-	{SP_METRIC_FOLDS, write_folds},
-	{SP_METRIC_FOLD_DURATION, write_fold_duration},
+	{SP_METRIC_UPDATE_AGE, write_number},
+	{SP_METRIC_UPDATE_DURATION, write_number},
+	{SP_METRIC_FOLDS, write_number},
+	{SP_METRIC_FOLD_DURATION, write_number},
 	{SP_METRIC_ORDERS, write_orders},
 	{SP_METRIC_TABLE_ROWS, write_tables},
 	{SP_METRIC_TABLE_OVERLAY_ROWS, write_tables},

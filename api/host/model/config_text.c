@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hex.h"
+#include "base/utf8.h"
 
 enum { MAX_DEPTH = 64 };
 
@@ -79,28 +80,6 @@ static bool take(parser *p, char c)
 
 /* --------------------------------------------------------------------- strings */
 
-static void append_utf8(parser *p, uint32_t code)
-{
-	char *to = p->pool;
-
-	if (code < 0x80) {
-		*to++ = (char)code;
-	} else if (code < 0x800) {
-		*to++ = (char)(0xc0 | code >> 6);
-		*to++ = (char)(0x80 | (code & 0x3f));
-	} else if (code < 0x10000) {
-		*to++ = (char)(0xe0 | code >> 12);
-		*to++ = (char)(0x80 | (code >> 6 & 0x3f));
-		*to++ = (char)(0x80 | (code & 0x3f));
-	} else {
-		*to++ = (char)(0xf0 | code >> 18);
-		*to++ = (char)(0x80 | (code >> 12 & 0x3f));
-		*to++ = (char)(0x80 | (code >> 6 & 0x3f));
-		*to++ = (char)(0x80 | (code & 0x3f));
-	}
-	p->pool = to;
-}
-
 /* Reads up to `most` hexadecimal digits; returns how many there are. */
 static int take_hex(parser *p, int most, uint32_t *value)
 {
@@ -138,7 +117,7 @@ static sp_status take_code(parser *p, char letter)
 	else if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
 		return fail(p, "an escape is no character of Unicode");
 	else
-		append_utf8(p, code);
+		p->pool += sp_utf8_encode(p->pool, code);
 	return SP_OK;
 }
 
@@ -375,9 +354,12 @@ sp_status sp_config_text_parse(const sp_config_field **out, sp_bytes text, sp_ar
 
 sp_status sp_config_fail(const sp_config_field *field, const char *text, sp_error *err)
 {
-	return sp_error_set(err, SP_INVALID, "%u:%u: %.*s: %s", field->line, field->column,
-			    field->name.size < 100 ? (int)field->name.size : 100, field->name.data,
-			    text);
+	int shown = field->name.size < 100 ? (int)field->name.size : 100;
+
+	if (field->line == 0)
+		return sp_error_set(err, SP_INVALID, "%.*s: %s", shown, field->name.data, text);
+	return sp_error_set(err, SP_INVALID, "%u:%u: %.*s: %s", field->line, field->column, shown,
+			    field->name.data, text);
 }
 
 sp_status sp_config_read_i64(void *out, const sp_config_field *field, sp_arena *arena,

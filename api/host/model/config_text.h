@@ -11,9 +11,10 @@
 
 /*
  * Configuration files as a tree of fields, and a reader of it by the names of members.  They are
- * written in protobuf's text format, as TensorFlow Serving's are, or in JSON.
+ * written in protobuf's text format, as TensorFlow Serving's are, or in JSON; one also comes as a
+ * message.
  *
- * Every error has the line and the column.
+ * Every error about a text has the line and the column.
  *
  * Source: the text format's language specification (protobuf.dev).
  *
@@ -31,7 +32,7 @@ typedef enum sp_config_kind {
 typedef struct sp_config_field {
 	const struct sp_config_field *next; /* of the same message; NULL: the last one */
 	sp_bytes name;                      /* with the brackets of an extension or an Any */
-	uint32_t line, column;              /* of the value, from 1 on */
+	uint32_t line, column;              /* of the value, from 1 on; 0: of a message */
 	sp_config_kind kind;
 	/* A string without quotes and escapes; a number, a word or an object of JSON as written. */
 	sp_bytes text;
@@ -53,6 +54,10 @@ SP_MUST_CHECK sp_status sp_config_text_parse(const sp_config_field **out, sp_byt
  * A NUL follows `text`.
  */
 SP_MUST_CHECK sp_status sp_config_json_parse(const sp_config_field **out, sp_bytes text,
+					     sp_arena *arena, sp_error *err);
+
+/* The same for a tensorflow.serving.ModelServerConfig (proto/serving.proto) in its wire format. */
+SP_MUST_CHECK sp_status sp_config_wire_parse(const sp_config_field **out, sp_bytes message,
 					     sp_arena *arena, sp_error *err);
 
 /* ------------------------------------------------------------------- members */

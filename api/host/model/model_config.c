@@ -6,38 +6,23 @@
 #include "api/host/model/config_text.h"
 #include "api/host/model/traffic.h"
 #include "base/alloc.h"
+#include "base/arena_list.h"
 #include "base/file.h"
+#include "base/wire.h"
 
 enum {
 	MAX_FILE_BYTES = 16 << 20,
 	FIRST_ARENA = 16 << 10,
 	MAX_NAME = 500,
 	MAX_MODELS = 4096,
-	MAX_LABELS = 1000
+	MAX_LABELS = 1000,
+	MAX_VERSIONS = 1000
 };
 
 #define END                          \
 	{                            \
 		NULL, 0, NULL, false \
 	}
-
-/* ----------------------------------------------------------- lists in an arena */
-
-/* Room for one more element; the array doubles whenever `count` is a power of two. */
-static sp_status grow(void *items, size_t count, size_t size, sp_arena *arena, sp_error *err)
-{
-	void *old = *(void **)items, *larger;
-
-	if ((count & (count - 1)) != 0)
-		return SP_OK;
-	larger = sp_arena_zeros(arena, count != 0 ? 2 * count : 1, size);
-	if (larger == NULL)
-		return sp_no_memory(err, "the configuration");
-	if (count != 0)
-		memcpy(larger, old, count * size);
-	*(void **)items = larger;
-	return SP_OK;
-}
 
 /* --------------------------------------------------------------------- policy */
 
@@ -53,13 +38,15 @@ static sp_status add_specific(void *out, const sp_config_field *field, sp_arena 
 			      sp_error *err)
 {
 	sp_version_policy *policy = out;
-	int64_t *versions;
+	int64_t *version;
 
-	SP_TRY(grow(&policy->specific, policy->specific_count, sizeof(int64_t), arena, err));
-	versions = (int64_t *)(uintptr_t)policy->specific;
-	SP_TRY(read_version(&versions[policy->specific_count], field, arena, err));
-	policy->specific_count++;
-	return SP_OK;
+	if (policy->specific_count == MAX_VERSIONS)
+		return sp_config_fail(field, "there are too many of them", err);
+	version = sp_arena_append(arena, &policy->specific, &policy->specific_count,
+				  sizeof(*version));
+	if (version == NULL)
+		return sp_no_memory(err, "the configuration");
+	return read_version(version, field, arena, err);
 }
 
 /* 0, protobuf's absence, is 1. */
@@ -137,9 +124,10 @@ static sp_status add_label(sp_model_config *config, const sp_configured_label *l
 	}
 	if (config->label_count == MAX_LABELS)
 		return sp_error_set(err, SP_INVALID, "model %s has too many labels", config->name);
-	SP_TRY(grow(&config->labels, config->label_count, sizeof(*labels), arena, err));
-	labels = (sp_configured_label *)(uintptr_t)config->labels;
-	labels[config->label_count++] = *label;
+	labels = sp_arena_append(arena, &config->labels, &config->label_count, sizeof(*labels));
+	if (labels == NULL)
+		return sp_no_memory(err, "the configuration");
+	*labels = *label;
 	return SP_OK;
 }
 
@@ -169,16 +157,18 @@ static sp_status refuse_custom(void *out, const sp_config_field *field, sp_arena
 
 static sp_model_config *add_model(sp_model_configs *configs, sp_error *err)
 {
+	sp_model_config *config;
+
 	if (configs->count == MAX_MODELS) {
 		sp_error_set(err, SP_INVALID, "there are more than %d models", (int)MAX_MODELS);
 		return NULL;
 	}
-	if (grow(&configs->items, configs->count, sizeof(sp_model_config), configs->arena, err) !=
-	    SP_OK)
-		return NULL;
-	configs->items[configs->count] = (sp_model_config){
-		.name = "", .platform = "", .policy = {.latest = 1}};
-	return &configs->items[configs->count++];
+	config = sp_arena_append(configs->arena, &configs->items, &configs->count, sizeof(*config));
+	if (config == NULL)
+		sp_no_memory(err, "the configuration");
+	else
+		*config = (sp_model_config){.name = "", .platform = "", .policy = {.latest = 1}};
+	return config;
 }
 
 static sp_status read_model(void *out, const sp_config_field *field, sp_arena *arena, sp_error *err)
@@ -208,16 +198,48 @@ static sp_status read_list(void *out, const sp_config_field *field, sp_arena *ar
 				      arena, err);
 }
 
-static sp_status read_text(sp_model_configs *configs, sp_bytes text, sp_error *err)
+static sp_status read_server(sp_model_configs *configs, const sp_config_field *first, sp_error *err)
 {
 	static const sp_config_member members[] = {{"model_config_list", 0, read_list, false},
 						   {"custom_model_config", 0, refuse_custom, false},
 						   END};
-	const sp_config_field *first;
 
-	SP_TRY(sp_config_text_parse(&first, text, configs->arena, err));
 	return sp_config_read_members(configs, first, "tensorflow.serving.ModelServerConfig",
 				      members, configs->arena, err);
+}
+
+static sp_status read_text(sp_model_configs *configs, sp_bytes text, sp_error *err)
+{
+	const sp_config_field *first;
+	sp_status status = sp_config_text_parse(&first, text, configs->arena, err);
+
+	if (status == SP_OK)
+		status = read_server(configs, first, err);
+	if (status == SP_INVALID)
+		sp_error_prefix(err, status,
+				"Error parsing text-format tensorflow.serving.ModelServerConfig");
+	return status;
+}
+
+static sp_status read_message(sp_model_configs *configs, sp_bytes request, sp_error *err)
+{
+	enum { CONFIG = 1, LIST = 1, CUSTOM = 2 };
+	sp_bytes config = {NULL, 0}, list = {NULL, 0}, custom = {NULL, 0};
+	const sp_wire_place kinds[] = {{LIST, SP_WIRE_BYTES, &list},
+				       {CUSTOM, SP_WIRE_BYTES, &custom}};
+	const sp_config_field *first;
+
+	if (!sp_wire_read(request, &(sp_wire_place){CONFIG, SP_WIRE_BYTES, &config}, 1) ||
+	    !sp_wire_read(config, kinds, 2))
+		return sp_error_set(err, SP_INVALID, "the message cannot be parsed");
+	if (custom.data != NULL)
+		return sp_error_set(err, SP_UNSUPPORTED, "custom_model_config is not supported");
+	if (list.data == NULL)
+		return sp_error_set(err, SP_INVALID,
+				    "ServerConfig type not supported by HandleReloadConfigRequest."
+				    " Only ModelConfigList is currently supported");
+	SP_TRY(sp_config_wire_parse(&first, config, configs->arena, err));
+	return read_server(configs, first, err);
 }
 
 /* ------------------------------------------------------------------------ JSON */
@@ -403,9 +425,14 @@ static sp_status read_json(sp_model_configs *configs, sp_bytes text, sp_error *e
 {
 	static const sp_config_member members[] = {{"models", 0, read_json_model, true}, END};
 	const sp_config_field *first;
+	sp_status status = sp_config_json_parse(&first, text, configs->arena, err);
 
-	SP_TRY(sp_config_json_parse(&first, text, configs->arena, err));
-	return sp_config_read_members(configs, first, "models", members, configs->arena, err);
+	if (status == SP_OK)
+		status = sp_config_read_members(configs, first, "models", members, configs->arena,
+						err);
+	if (status == SP_INVALID)
+		sp_error_prefix(err, status, "Error parsing the JSON configuration of models");
+	return status;
 }
 
 /* ----------------------------------------------------------------------- rules */
@@ -599,20 +626,17 @@ static bool is_json(sp_bytes text)
 	return at < text.size && (text.data[at] == '"' || text.data[at] == '}');
 }
 
-sp_status sp_model_configs_parse(sp_model_configs **out, sp_bytes text, sp_error *err)
+typedef sp_status read_form(sp_model_configs *configs, sp_bytes bytes, sp_error *err);
+
+/* Reads and checks models in one of the forms. */
+static sp_status make(sp_model_configs **out, sp_bytes bytes, read_form *read, sp_error *err)
 {
 	sp_model_configs *configs = sp_model_configs_create(0);
-	bool json = is_json(text);
 	sp_status status;
 
 	if (configs == NULL)
 		return sp_no_memory(err, "the configuration of models");
-	status = json ? read_json(configs, text, err) : read_text(configs, text, err);
-	if (status == SP_INVALID)
-		sp_error_prefix(err, status, "%s",
-				json ? "Error parsing the JSON configuration of models"
-				     : "Error parsing text-format "
-				       "tensorflow.serving.ModelServerConfig");
+	status = read(configs, bytes, err);
 	if (status == SP_OK)
 		status = sp_model_configs_check(configs, err);
 	if (status != SP_OK) {
@@ -621,6 +645,16 @@ sp_status sp_model_configs_parse(sp_model_configs **out, sp_bytes text, sp_error
 	}
 	*out = configs;
 	return SP_OK;
+}
+
+sp_status sp_model_configs_parse(sp_model_configs **out, sp_bytes text, sp_error *err)
+{
+	return make(out, text, is_json(text) ? read_json : read_text, err);
+}
+
+sp_status sp_model_configs_decode(sp_model_configs **out, sp_bytes request, sp_error *err)
+{
+	return make(out, request, read_message, err);
 }
 
 sp_status sp_model_configs_read(sp_model_configs **out, char **text, const char *path,

@@ -88,6 +88,13 @@ typedef struct sp_model_configs {
 SP_MUST_CHECK sp_status sp_model_configs_parse(sp_model_configs **out, sp_bytes text,
 					       sp_error *err);
 
+/*
+ * The same for a tensorflow.serving.ReloadConfigRequest (proto/serving.proto).  SP_UNSUPPORTED for
+ * a configuration that is no list of models.
+ */
+SP_MUST_CHECK sp_status sp_model_configs_decode(sp_model_configs **out, sp_bytes request,
+						sp_error *err);
+
 /* Reads a file of that kind; *text is what is in it, for sp_free(). */
 SP_MUST_CHECK sp_status sp_model_configs_read(sp_model_configs **out, char **text, const char *path,
 					      sp_error *err);
@@ -100,14 +107,15 @@ SP_MUST_CHECK sp_status sp_model_config_read_processor(const char **out, const c
 sp_model_configs *sp_model_configs_create(size_t count);
 
 /*
- * Gives shares to models that have none of their own, and a shadow likewise, by flags:
- * "LABEL=PERCENT", several with commas; a model is meant if it has the label.  NULL: not given.
+ * Applies the flags about traffic: `split` and `shadow` are comma-separated lists of LABEL=PERCENT.
+ * An entry applies to each model that has the label, unless the model's own configuration has
+ * shares, or a shadow.  NULL: not given.
  */
 SP_MUST_CHECK sp_status sp_model_configs_add_traffic(sp_model_configs *configs, const char *split,
 						     const char *field, const char *header,
 						     const char *shadow, sp_error *err);
 
-/* What the models must be like together and alone, however they were made. */
+/* Checks each model, and that they do not contradict each other, whatever form they came in. */
 SP_MUST_CHECK sp_status sp_model_configs_check(const sp_model_configs *configs, sp_error *err);
 
 /* NULL is fine. */

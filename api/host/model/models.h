@@ -117,7 +117,7 @@ sp_model *sp_models_at(sp_models *models, uint32_t number);
 /* Whether every configured model has a version that is available. */
 bool sp_models_are_ready(sp_models *models);
 
-/* What is told of a model. */
+/* A model in the answers and metrics about all models. */
 typedef struct sp_model_summary {
 	sp_model *model;
 	bool ready;              /* a version is available */

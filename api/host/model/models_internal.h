@@ -27,7 +27,7 @@ typedef struct sp_unit {
 	bool follows;    /* the library looks for newer versions itself */
 	int64_t version; /* of a unit that follows: the newest seen on disk, -1 before */
 	bool wanted;
-	bool is_outdated; /* the configuration asks for it otherwise by now */
+	bool is_outdated; /* a newer configuration loads the same with other settings */
 	sp_version_state state;
 	int64_t attempts;        /* loads that failed */
 	int64_t due_ns;          /* when the next one may begin */
@@ -35,7 +35,7 @@ typedef struct sp_unit {
 	sp_served_model *served; /* while it loads, is available, or unloads */
 } sp_unit;
 
-/* The state that clients see: a version that waits for another attempt has failed, until then. */
+/* The state that clients see: END also while a version that failed waits for another attempt. */
 static inline sp_version_state sp_unit_state(const sp_unit *unit)
 {
 	return unit->state == SP_VERSION_START && unit->attempts != 0 ? SP_VERSION_END

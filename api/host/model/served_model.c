@@ -173,16 +173,6 @@ static char *write_overrides(const sp_served_source *source)
 	return text;
 }
 
-/* Turns an error of the library into *err, and frees it. */
-static sp_status take_error(serving_processor_error *error, sp_error *err)
-{
-	sp_status status = (sp_status)serving_processor_error_code(error);
-
-	sp_error_set(err, status, "%s", serving_processor_error_text(error));
-	serving_processor_error_free(error);
-	return status != SP_OK ? status : SP_INTERNAL;
-}
-
 static sp_status override(sp_served_model *model, const char *overrides, sp_error *err)
 {
 	serving_processor_error *error = NULL;
@@ -190,7 +180,7 @@ static sp_status override(sp_served_model *model, const char *overrides, sp_erro
 	sp_status status = SP_OK;
 
 	if (config == NULL)
-		return take_error(error, err);
+		return sp_library_error(serving_processor_error_code(error), error, err);
 	sp_free(model->config);
 	model->config = sp_alloc_text(config);
 	if (model->config == NULL)
@@ -277,7 +267,7 @@ sp_status sp_served_model_open(sp_served_model *model, sp_error *err)
 
 	model->processor = serving_processor_create(model->config, &error);
 	if (model->processor == NULL)
-		return take_error(error, err);
+		return sp_library_error(serving_processor_error_code(error), error, err);
 	return check_signature(model, model->signature_name, err);
 }
 

@@ -52,6 +52,15 @@ typedef struct sp_served_model {
 	atomic_uint_least64_t runs;  /* requests that it computed, for whoever counts them */
 } sp_served_model;
 
+/* Turns an error of the library into *err, and frees it. */
+static inline sp_status sp_library_error(serving_processor_code code,
+					 serving_processor_error *error, sp_error *err)
+{
+	sp_error_set(err, (sp_status)code, "%s", serving_processor_error_text(error));
+	serving_processor_error_free(error);
+	return (sp_status)code;
+}
+
 /* Sets level and format of log lines. */
 void sp_served_model_configure_log(const sp_served_source *source);
 

@@ -12,7 +12,7 @@ bool sp_version_policy_wants(const sp_version_policy *policy, int64_t version, s
 	return false;
 }
 
-/* The version of those that are `wanted` or not, in `state`; NULL: none. */
+/* The newest version in `state` that is wanted, or the oldest that is not; NULL: none. */
 static const sp_version_fact *choose(const sp_version_fact *facts, size_t count, bool wanted,
 				     sp_version_state state)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/host/json/json_reader.h"
+#include "base/arena_list.h"
 
 typedef struct source {
 	sp_json_reader reader;
@@ -74,36 +75,20 @@ static sp_status read_members(void *out, source *from, const member *members, sp
 	}
 }
 
-/* Appends an element of zeros.  The room doubles whenever `count` is a power of two. */
-static sp_status append(sp_reported_list *list, void **out, size_t size, source *from,
-			sp_error *err)
-{
-	if ((list->count & (list->count - 1)) == 0) {
-		size_t room = list->count != 0 ? 2 * list->count : 1;
-		void *items = sp_arena_zeros(from->arena, room, size);
-
-		if (items == NULL)
-			return sp_error_set(err, SP_NO_MEMORY, "no memory for the versions");
-		if (list->count != 0)
-			memcpy(items, list->items, list->count * size);
-		list->items = items;
-	}
-	*out = (char *)list->items + list->count++ * size;
-	return SP_OK;
-}
-
 static sp_status read_list(sp_reported_list *list, source *from, size_t size, const member *members,
 			   sp_error *err)
 {
 	SP_TRY(expect(from, SP_JSON_ARRAY, err));
 	for (size_t i = 0;; i++) {
-		void *element = NULL;
+		void *element;
 		bool more;
 
 		SP_TRY(sp_json_array_next(&from->reader, i, &more, err));
 		if (!more)
 			return SP_OK;
-		SP_TRY(append(list, &element, size, from, err));
+		element = sp_arena_append(from->arena, &list->items, &list->count, size);
+		if (element == NULL)
+			return sp_no_memory(err, "the versions");
 		SP_TRY(read_members(element, from, members, err));
 	}
 }
@@ -160,18 +145,23 @@ static sp_status read_tables(void *out, source *from, sp_error *err)
 /* {"name":count, ...} */
 static sp_status read_counts(void *out, source *from, sp_error *err)
 {
+	sp_reported_list *list = out;
+
 	SP_TRY(expect(from, SP_JSON_OBJECT, err));
 	for (size_t i = 0;; i++) {
-		void *element = NULL;
+		sp_reported_count *element;
 		sp_bytes key;
 		bool more;
 
 		SP_TRY(sp_json_object_next(&from->reader, i, &more, &key, from->arena, err));
 		if (!more)
 			return SP_OK;
-		SP_TRY(append(out, &element, sizeof(sp_reported_count), from, err));
-		((sp_reported_count *)element)->name = key;
-		SP_TRY(read_number(&((sp_reported_count *)element)->count, from, err));
+		element = sp_arena_append(from->arena, &list->items, &list->count,
+					  sizeof(*element));
+		if (element == NULL)
+			return sp_no_memory(err, "the versions");
+		element->name = key;
+		SP_TRY(read_number(&element->count, from, err));
 	}
 }
 

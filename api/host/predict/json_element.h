@@ -21,7 +21,7 @@ void sp_json_write_element(sp_buffer *out, const serving_processor_tensor *tenso
 
 /*
  * Appends elements from `first` on, with `between` between them; returns how many: not all of
- * `count` if these are many, none if the type is a rare one or the buffer is almost full.
+ * `count` if these are many, none if they are strings or the buffer is almost full.
  */
 size_t sp_json_write_run(sp_buffer *out, const serving_processor_tensor *tensor, size_t first,
 			 size_t count, sp_bytes between);

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/wire.h"
 
 enum { MAX_BYTES = 1 << 30, KEEP_BYTES = 1 << 20, ARENA_CHUNK = 32 << 10 };
 
@@ -90,45 +91,28 @@ typedef enum list_kind { NOTHING = 0, BYTES_LIST = 1, FLOAT_LIST = 2, INT64_LIST
 
 static void put_varint(sp_buffer *out, uint64_t value)
 {
-	char bytes[10];
-	size_t size = 0;
+	unsigned char bytes[10];
 
-	for (; value >= 0x80; value >>= 7)
-		bytes[size++] = (char)(value | 0x80);
-	bytes[size++] = (char)value;
-	sp_buffer_append(out, bytes, size);
-}
-
-static size_t varint_size(uint64_t value)
-{
-	size_t size = 1;
-
-	for (; value >= 0x80; value >>= 7)
-		size++;
-	return size;
+	sp_buffer_append(out, bytes, (size_t)(sp_wire_put_varint(bytes, value) - bytes));
 }
 
 /* Tag and length of a field; its bytes follow. */
 static void put_field(sp_buffer *out, unsigned number, size_t size)
 {
-	sp_buffer_append_char(out, (char)(number << 3 | 2));
-	put_varint(out, size);
-}
+	unsigned char bytes[12];
 
-/* Size of a field with a one-byte tag. */
-static size_t field_size(size_t size)
-{
-	return 1 + varint_size(size) + size;
+	sp_buffer_append(out, bytes, (size_t)(sp_wire_put_header(bytes, number, size) - bytes));
 }
 
 /* Appends a map entry of Features: the name, and the list in `values`. */
 static void put_feature(sp_json_examples *x, sp_bytes name, list_kind kind)
 {
 	bool packed = kind == FLOAT_LIST || kind == INT64_LIST;
-	size_t list = packed && x->values.size != 0 ? field_size(x->values.size) : x->values.size;
-	size_t feature = kind != NOTHING ? field_size(list) : 0;
+	size_t list = packed && x->values.size != 0 ? sp_wire_field_size(x->values.size)
+						    : x->values.size;
+	size_t feature = kind != NOTHING ? sp_wire_field_size(list) : 0;
 
-	put_field(&x->features, ENTRY, field_size(name.size) + field_size(feature));
+	put_field(&x->features, ENTRY, sp_wire_field_size(name.size) + sp_wire_field_size(feature));
 	put_field(&x->features, KEY, name.size);
 	sp_buffer_append(&x->features, name.data, name.size);
 	put_field(&x->features, FEATURE, feature);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/host/json/json_reader.h"
+#include "api/host/messages/message.h"
 #include "api/host/predict/json_tensor.h"
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -46,9 +47,11 @@ struct sp_json_request {
 	sp_arena *arena;
 	sp_json_reader reader;
 	input *inputs;   /* [input_capacity] */
-	size_t *order;   /* likewise: the input of each key of the last objects, by position */
 	member *members; /* likewise; the first `member_count` are known */
 	size_t member_count;
+	sp_message_inputs named; /* of the signature: for finding an input by its key */
+	sp_message_memory memory;
+	uint16_t order[SP_MESSAGE_ORDER];
 	serving_processor_tensor *tensors;
 	size_t input_capacity;
 	const sp_host_signatures *set;
@@ -66,6 +69,7 @@ sp_json_request *sp_json_request_create(void)
 		return NULL;
 	sp_json_reader_init(&request->reader, (sp_bytes){"", 0});
 	request->arena = sp_arena_create(ARENA_CHUNK);
+	request->memory = (sp_message_memory){request->arena, request->order};
 	if (request->arena == NULL) {
 		sp_json_request_destroy(request);
 		return NULL;
@@ -80,21 +84,13 @@ void sp_json_request_set_budget(sp_json_request *request, sp_budget *budget)
 	sp_buffer_set_budget(&request->reader.nesting, budget);
 }
 
-static void drop(sp_json_elements *elements)
-{
-	sp_budget_shrink(elements->budget, elements->capacity_bytes, 0);
-	sp_free(elements->data);
-	*elements = (sp_json_elements){0};
-}
-
 void sp_json_request_destroy(sp_json_request *request)
 {
 	if (request == NULL)
 		return;
 	for (size_t i = 0; i < request->input_capacity; i++)
-		drop(&request->inputs[i].elements);
+		sp_json_elements_fini(&request->inputs[i].elements);
 	sp_free(request->inputs);
-	sp_free(request->order);
 	sp_free(request->members);
 	sp_free(request->tensors);
 	sp_json_reader_fini(&request->reader);
@@ -115,7 +111,7 @@ void sp_json_request_trim(sp_json_request *request)
 
 	for (size_t i = 0; i < request->input_capacity; i++)
 		if (request->inputs[i].elements.capacity_bytes > keep)
-			drop(&request->inputs[i].elements);
+			sp_json_elements_fini(&request->inputs[i].elements);
 	if (sp_arena_footprint(request->arena) > keep)
 		sp_arena_trim(request->arena);
 	if (request->reader.nesting.capacity > keep)
@@ -136,7 +132,6 @@ static bool grow(sp_json_request *request, size_t need)
 {
 	size_t have = request->input_capacity;
 	serving_processor_tensor *tensors;
-	size_t *order;
 	member *members;
 	input *inputs;
 
@@ -145,12 +140,6 @@ static bool grow(sp_json_request *request, size_t need)
 		return false;
 	memset(inputs + have, 0, (need - have) * sizeof(*inputs));
 	request->inputs = inputs;
-	order = sp_alloc_resize(request->order, need, sizeof(*order));
-	if (order == NULL)
-		return false;
-	for (size_t i = have; i < need; i++)
-		order[i] = i;
-	request->order = order;
 	members = sp_alloc_resize(request->members, need, sizeof(*members));
 	if (members == NULL)
 		return false;
@@ -172,6 +161,7 @@ static sp_status prepare(sp_json_request *request, const sp_host_signature *sign
 	if (need > have && !grow(request, need))
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu inputs", need);
 	request->member_count = 0;
+	request->named.signature = signature;
 	for (size_t i = 0; i < need; i++) {
 		request->inputs[i].elements.dtype = signature->inputs[i]->dtype;
 		request->inputs[i].elements.budget = request->budget;
@@ -182,52 +172,6 @@ static sp_status prepare(sp_json_request *request, const sp_host_signature *sign
 }
 
 /* --------------------------------------------------------------- inputs */
-
-static int compare_alias(sp_bytes name, const char *alias)
-{
-	int order = strncmp(name.data, alias, name.size);
-
-	if (order != 0)
-		return order;
-	return alias[name.size] == '\0' ? 0 : -1;
-}
-
-/* Binary search for the index of an input, from `guess` on. */
-static bool search_input(const sp_host_signature *signature, sp_bytes name, size_t guess,
-			 size_t *out)
-{
-	size_t low = 0, high = signature->input_count;
-
-	if (memchr(name.data, '\0', name.size) != NULL)
-		return false;
-	for (size_t at = guess < high ? guess : high / 2; low < high; at = low + (high - low) / 2) {
-		int order = compare_alias(name, signature->inputs[at]->alias);
-
-		*out = at;
-		if (order == 0)
-			return true;
-		if (order < 0)
-			high = at;
-		else
-			low = at + 1;
-	}
-	return false;
-}
-
-/*
- * Finds the input of the n-th key of an object.  Clients send the keys of all objects in the same
- * order, so the one that was there last is tried first.
- */
-static bool find_input(sp_json_request *request, const sp_host_signature *signature, sp_bytes name,
-		       size_t n, size_t *out)
-{
-	size_t *known = n < request->input_capacity ? &request->order[n] : &n;
-
-	if (!search_input(signature, name, *known, out))
-		return false;
-	*known = *out;
-	return true;
-}
 
 static void print_shape(char *out, size_t size, const sp_json_shape *shape)
 {
@@ -326,9 +270,12 @@ static sp_status find_member(sp_json_request *request, const sp_host_signature *
 			     size_t item, size_t n, sp_bytes key, const char *text, size_t *out,
 			     sp_error *err)
 {
-	if (!find_input(request, signature, key, n, out))
+	int index = sp_message_input_index(&request->named, &request->memory, n, key);
+
+	if (index < 0)
 		return sp_error_set(err, SP_INVALID, "JSON object: does not have named input: %.*s",
 				    key.size < 64 ? (int)key.size : 64, key.data);
+	*out = (size_t)index;
 	if (item == 0 && n == request->member_count && n < signature->input_count &&
 	    (n != 0 || !sp_bytes_equal_text(key, "b64"))) {
 		(void)sp_json_peek(&request->reader);
@@ -449,15 +396,16 @@ static sp_status read_named_columns(sp_json_request *request, const sp_host_sign
 {
 	sp_bytes key;
 	bool more;
-	size_t at;
 
 	for (size_t n = 0;; n++) {
 		sp_status status;
+		int at;
 
 		SP_TRY(sp_json_object_next(&request->reader, n, &more, &key, request->arena, err));
 		if (!more)
 			break;
-		if (!find_input(request, signature, key, n, &at)) {
+		at = sp_message_input_index(&request->named, &request->memory, n, key);
+		if (at < 0) {
 			SP_TRY(sp_json_skip(&request->reader, err));
 			continue;
 		}
@@ -491,13 +439,6 @@ static sp_status read_columns(sp_json_request *request, const sp_host_signature 
 
 /* ------------------------------------------------------------ top level */
 
-static const sp_host_signature *named_signature(const sp_json_request *request)
-{
-	if (request->signature_name.size == 0)
-		return request->set->fallback;
-	return sp_host_signature_find(request->set, request->signature_name);
-}
-
 static sp_status read_tensors(sp_json_request *request, const sp_host_signature *signature,
 			      const data_key *key, sp_error *err)
 {
@@ -518,7 +459,7 @@ static sp_status read_data(sp_json_request *request, data_key *key, sp_error *er
 		return sp_error_set(err, SP_INVALID, "'%s' occurs twice",
 				    key == &request->instances ? "instances" : "inputs");
 	key->start = reader->at;
-	key->read_as = named_signature(request);
+	key->read_as = sp_host_signature_find(request->set, request->signature_name);
 	if (key->read_as == NULL)
 		return sp_json_skip(reader, err);
 	key->status = read_tensors(request, key->read_as, key, &key->error);
@@ -574,14 +515,7 @@ static sp_status choose(sp_json_request *request, data_key **key,
 		return sp_error_set(err, SP_INVALID,
 				    "JSON Value not formatted correctly. 'signature_name' key must "
 				    "be a string value.");
-	*signature = named_signature(request);
-	if (*signature == NULL) {
-		sp_bytes name = request->signature_name;
-
-		return sp_error_set(err, SP_NOT_FOUND,
-				    "Serving signature name: \"%.*s\" not found in signature def",
-				    name.size < 200 ? (int)name.size : 200, name.data);
-	}
+	SP_TRY(sp_host_signature_get(signature, request->set, request->signature_name, err));
 	if (request->instances.start != NULL && request->columns.start != NULL)
 		return sp_error_set(err, SP_INVALID,
 				    "Not formatted correctly expecting only one of 'inputs' or "

@@ -125,13 +125,13 @@ static writer writer_of(sp_buffer *out, const serving_processor_tensor *tensor, 
 	return (writer){.out = out, .tensor = tensor, .base64 = base64, .spread = spread};
 }
 
-static sp_status check(const serving_processor_tensor *const *tensors, size_t count, bool row,
+static sp_status check(const serving_processor_tensor *tensors, size_t count, bool row,
 		       sp_error *err)
 {
 	if (count == 0)
 		return sp_error_set(err, SP_INVALID, "Cannot convert empty tensor map to JSON");
 	for (size_t i = 0; i < count; i++) {
-		const serving_processor_tensor *tensor = tensors[i];
+		const serving_processor_tensor *tensor = &tensors[i];
 
 		if (!sp_json_can_write(tensor->dtype))
 			return sp_error_set(err, SP_INVALID,
@@ -142,12 +142,12 @@ static sp_status check(const serving_processor_tensor *const *tensors, size_t co
 			return sp_error_set(err, SP_INVALID,
 					    "Tensor name: %s has no shape information",
 					    tensor->name);
-		if (row && tensor->dims[0] != tensors[0]->dims[0])
+		if (row && tensor->dims[0] != tensors[0].dims[0])
 			return sp_error_set(
 				err, SP_INVALID,
 				"Tensor name: %s has inconsistent batch size: %lld expecting: %lld",
 				tensor->name, (long long)tensor->dims[0],
-				(long long)tensors[0]->dims[0]);
+				(long long)tensors[0].dims[0]);
 	}
 	return SP_OK;
 }
@@ -155,7 +155,7 @@ static sp_status check(const serving_processor_tensor *const *tensors, size_t co
 /* ------------------------------------------------------------------ forms */
 
 /* The members of a row, or its only value. */
-static void write_row(sp_buffer *out, const serving_processor_tensor *const *tensors, size_t count,
+static void write_row(sp_buffer *out, const serving_processor_tensor *tensors, size_t count,
 		      int64_t row)
 {
 	bool named = count > 1;
@@ -165,11 +165,11 @@ static void write_row(sp_buffer *out, const serving_processor_tensor *const *ten
 		sp_buffer_append_char(out, '{');
 	}
 	for (size_t i = 0; i < count; i++) {
-		writer w = writer_of(out, tensors[i], false);
+		writer w = writer_of(out, &tensors[i], false);
 
-		w.offset = tensors[i]->count / (size_t)tensors[i]->dims[0] * (size_t)row;
+		w.offset = tensors[i].count / (size_t)tensors[i].dims[0] * (size_t)row;
 		if (named)
-			write_key(out, tensors[i]->name, i == 0, 3);
+			write_key(out, tensors[i].name, i == 0, 3);
 		write_level(&w, 1, named ? 3 : 2);
 	}
 	if (named) {
@@ -204,9 +204,9 @@ static bool has_scalars(const serving_processor_tensor *tensor)
 	return tensor->rank == 1 || (tensor->rank == 2 && tensor->dims[1] == 1);
 }
 
-static void write_rows(sp_buffer *out, const serving_processor_tensor *const *tensors, size_t count)
+static void write_rows(sp_buffer *out, const serving_processor_tensor *tensors, size_t count)
 {
-	int64_t rows = tensors[0]->dims[0];
+	int64_t rows = tensors[0].dims[0];
 
 	sp_buffer_append_char(out, '{');
 	write_key(out, "predictions", true, 1);
@@ -214,8 +214,8 @@ static void write_rows(sp_buffer *out, const serving_processor_tensor *const *te
 	for (int64_t row = 0; row < rows && !out->failed;) {
 		if (row != 0)
 			sp_buffer_append(out, ", ", count > 1 ? 1 : 2);
-		if (count == 1 && has_scalars(tensors[0]))
-			row += write_scalars(out, tensors[0], row);
+		if (count == 1 && has_scalars(&tensors[0]))
+			row += write_scalars(out, &tensors[0], row);
 		else
 			write_row(out, tensors, count, row++);
 	}
@@ -224,8 +224,7 @@ static void write_rows(sp_buffer *out, const serving_processor_tensor *const *te
 	sp_buffer_append_text(out, "]\n}");
 }
 
-static void write_columns(sp_buffer *out, const serving_processor_tensor *const *tensors,
-			  size_t count)
+static void write_columns(sp_buffer *out, const serving_processor_tensor *tensors, size_t count)
 {
 	bool named = count > 1;
 
@@ -234,10 +233,10 @@ static void write_columns(sp_buffer *out, const serving_processor_tensor *const 
 	if (named)
 		sp_buffer_append_char(out, '{');
 	for (size_t i = 0; i < count; i++) {
-		writer w = writer_of(out, tensors[i], true);
+		writer w = writer_of(out, &tensors[i], true);
 
 		if (named)
-			write_key(out, tensors[i]->name, i == 0, 2);
+			write_key(out, tensors[i].name, i == 0, 2);
 		write_level(&w, 0, named ? 2 : 1);
 	}
 	if (named) {
@@ -247,7 +246,7 @@ static void write_columns(sp_buffer *out, const serving_processor_tensor *const 
 	sp_buffer_append_text(out, "\n}");
 }
 
-sp_status sp_json_response_write(sp_buffer *out, const serving_processor_tensor *const *tensors,
+sp_status sp_json_response_write(sp_buffer *out, const serving_processor_tensor *tensors,
 				 size_t count, bool row, sp_error *err)
 {
 	SP_TRY(check(tensors, count, row, err));

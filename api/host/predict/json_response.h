@@ -23,7 +23,7 @@
  *         The caller checks out->failed.
  */
 SP_MUST_CHECK sp_status sp_json_response_write(sp_buffer *out,
-					       const serving_processor_tensor *const *tensors,
+					       const serving_processor_tensor *tensors,
 					       size_t count, bool row, sp_error *err);
 
 /* {"results": [score, ...]}, the answer to ":regress". */

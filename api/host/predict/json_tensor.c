@@ -73,6 +73,13 @@ static sp_status grow(sp_json_elements *elements, size_t size, sp_error *err)
 	return SP_OK;
 }
 
+void sp_json_elements_fini(sp_json_elements *elements)
+{
+	sp_budget_shrink(elements->budget, elements->capacity_bytes, 0);
+	sp_free(elements->data);
+	*elements = (sp_json_elements){0};
+}
+
 /* Room for one more element of `size` bytes. */
 static inline sp_status reserve(input *in, size_t size, void **slot)
 {

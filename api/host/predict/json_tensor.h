@@ -41,6 +41,9 @@ typedef struct sp_json_elements {
 	sp_budget *budget; /* that the capacity counts against; NULL: none */
 } sp_json_elements;
 
+/* Frees the memory; all zero is fine. */
+void sp_json_elements_fini(sp_json_elements *elements);
+
 /* Appends one value, a scalar or nested lists; *shape is its shape. */
 SP_MUST_CHECK sp_status sp_json_tensor_read(sp_json_reader *reader, sp_json_elements *elements,
 					    sp_json_shape *shape, sp_arena *arena, sp_error *err);

@@ -5,6 +5,7 @@
 
 #include "api/serving_processor.h"
 #include "base/bytes.h"
+#include "base/status.h"
 
 /*
  * The signatures of the version that answers a request; valid while its handle is held.
@@ -18,7 +19,12 @@ typedef struct sp_host_signatures {
 	const sp_host_signature *fallback; /* for requests without a signature name; may be NULL */
 } sp_host_signatures;
 
-/* NULL when there is none of that name. */
+/* The signature of that name, or the default one if it is empty; NULL: none. */
 const sp_host_signature *sp_host_signature_find(const sp_host_signatures *set, sp_bytes name);
+
+/* The same; SP_NOT_FOUND with TensorFlow Serving's text if there is none. */
+SP_MUST_CHECK sp_status sp_host_signature_get(const sp_host_signature **out,
+					      const sp_host_signatures *set, sp_bytes name,
+					      sp_error *err);
 
 #endif

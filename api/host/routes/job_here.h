@@ -10,20 +10,18 @@
 #include "base/status.h"
 
 /*
- * Jobs that an I/O thread does itself.  To wake a worker and to be woken by it costs 10 to 50 us,
- * which is more than many a job.  But while it computes, an I/O thread neither reads nor writes,
- * and workers are idle.  It does a job itself if all of this holds:
+ * Jobs that an I/O thread runs itself.  Handing a job to a worker and waking the I/O thread again
+ * costs 10 to 50 us, more than many jobs take.  While it computes, however, an I/O thread neither
+ * reads nor writes.  So it runs a job itself if all of these conditions hold:
  *
- * - The body has at most 64 KB and is not compressed, so that its size bounds what there is to
- * read.
+ * - The body has at most 64 KB and is not compressed: its size bounds the work of reading it.
  * - Jobs of the model with bodies of about that size take at most SP_HERE_MOST_NS by their moving
- *   average (metrics/job_costs.h), which rises fast: two or three long jobs in a row, and the next
+ *   average (metrics/job_costs.h).  The average rises fast: after two or three long jobs the next
  *   ones go to the workers.
- * - The client is alone (sp_http_request_is_alone()): nobody else waits meanwhile, and no worker
- *   could have shared the work.  Jobs of at most SP_HERE_CHEAP_NS take less time than handing them
- *   over does; they are done here in any case.
+ * - The client is the only one of this thread (sp_http_request_is_alone()), or the average is at
+ *   most SP_HERE_CHEAP_NS, which is less than handing the job over costs.
  *
- * A job that turns out to be long delays the other clients of this thread once, for its length.
+ * A job that takes longer than expected delays the other clients of this thread once.
  *
  * Threads: thread-safe, but for create and destroy.
  */

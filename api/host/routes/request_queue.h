@@ -30,12 +30,12 @@ enum { SP_REQUEST_LOOKBACK = 64 };
 sp_request_queue *sp_request_queue_create(size_t capacity, size_t workers);
 
 /*
- * Says that there are so many threads more than `workers`, to take the place of those that pause;
- * before the first pop.  Never more than `workers` begin an item while others work on theirs.
+ * Sets how many threads there are beyond `workers`; they take the places of threads that pause.  At
+ * most `workers` threads work on items at a time.  Call it before the first pop.
  */
 void sp_request_queue_set_spare(sp_request_queue *queue, size_t spare);
 
-/* A worker waits for something else, with its item, and goes on. */
+/* A worker stops working on its item to wait for something else, and continues. */
 void sp_request_queue_pause(sp_request_queue *queue);
 void sp_request_queue_resume(sp_request_queue *queue);
 

@@ -3,9 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "api/host/routes/route_eas.h"
 #include "api/host/routes/route_errors.h"
-#include "api/host/routes/route_v2.h"
 #include "api/host/routes/routes.h"
 
 static const struct {
@@ -13,7 +11,7 @@ static const struct {
 	sp_model_route *answer;
 } model_routes[] = {
 	[SP_MODEL_STATUS] = {SP_REQUEST_STATUS, sp_route_status},
-	[SP_MODEL_METADATA] = {SP_REQUEST_METADATA, sp_route_metadata},
+	[SP_MODEL_METADATA] = {SP_REQUEST_METADATA, sp_route_status},
 	[SP_MODEL_PREDICT] = {SP_REQUEST_PREDICT, sp_route_predict},
 	[SP_MODEL_CLASSIFY] = {SP_REQUEST_EXAMPLES, sp_route_examples},
 	[SP_MODEL_REGRESS] = {SP_REQUEST_EXAMPLES, sp_route_examples},
@@ -26,20 +24,24 @@ static const struct {
 
 static void route_model(sp_serving *serving, sp_http_request *request)
 {
-	sp_model_path path;
+	sp_route_path path;
 	sp_model *model;
 	sp_error err;
-	sp_status status = sp_model_path_parse(&path, sp_http_request_head(request), &err);
+	sp_status status = sp_route_path_parse(&path, sp_http_request_head(request), &err);
 
 	if (status != SP_OK) {
 		sp_route__fail(request, status == SP_NOT_FOUND ? 404 : 400, &err);
-		return;
+	} else if (path.verb == SP_EAS_PREDICT) {
+		sp_route_eas(serving, request, &path);
+	} else if (path.verb >= SP_V2_SERVER) {
+		sp_route_v2(serving, request, &path);
+	} else {
+		/* Requests for models that are not there are counted as others. */
+		model = sp_models_find(serving->models, sp_bytes_of(path.name));
+		if (model != NULL)
+			sp_serving_tag(request, model_routes[path.verb].kind, model);
+		model_routes[path.verb].answer(serving, request, &path);
 	}
-	/* Requests for models that are not there are counted as others. */
-	model = sp_models_find(serving->models, sp_bytes_of(path.name));
-	if (model != NULL)
-		sp_serving_tag(request, model_routes[path.verb].kind, model);
-	model_routes[path.verb].answer(serving, request, &path);
 }
 
 /* Whether the path is `root` or below it; *rest is what follows. */
@@ -53,6 +55,18 @@ static bool is_below(sp_bytes path, const char *root, sp_bytes *rest)
 	return rest->size == 0 || *rest->data == '/';
 }
 
+/* Answers a CORS preflight request of a browser. */
+static void answer_options(sp_http_request *request)
+{
+	sp_bytes origin = sp_http_head_get(sp_http_request_head(request), "origin");
+
+	if (origin.data != NULL && (memmem(origin.data, origin.size, "http://", 7) != NULL ||
+				    memmem(origin.data, origin.size, "https://", 8) != NULL))
+		sp_http_request_answer(request, &(sp_http_answer){.status = 200});
+	else
+		sp_http_request_fail(request, 400, "OPTIONS needs an Origin header");
+}
+
 void sp_route(sp_serving *serving, sp_http_request *request)
 {
 	const sp_http_head *head = sp_http_request_head(request);
@@ -61,15 +75,11 @@ void sp_route(sp_serving *serving, sp_http_request *request)
 
 	if (*metrics_path != '\0' && sp_bytes_equal_text(path, metrics_path))
 		sp_route_metrics(serving, request);
-	else if (sp_bytes_starts_with(path, SP_ROUTE_EAS))
-		sp_route_eas(serving, request);
-	else if (sp_v2_path_is(path))
-		sp_route_v2(serving, request);
 	else if (sp_bytes_starts_with(path, "/healthz/"))
 		sp_route_health(serving, request);
 	else if (head->method == SP_HTTP_OPTIONS && path.size >= 4 &&
 		 strncasecmp(path.data, "/v1/", 4) == 0)
-		sp_route_options(request);
+		answer_options(request);
 	else if (is_below(path, "/v1/log_level", &rest))
 		sp_route_log_level(serving, request, rest);
 	else

@@ -1,88 +1,44 @@
-#include "api/host/routes/route_eas.h"
-
-#include <string.h>
-
 #include "api/host/eas/eas_token.h"
-#include "api/host/routes/route_body.h"
+#include "api/host/routes/route_call.h"
 #include "api/host/routes/route_errors.h"
-#include "base/clock.h"
-#include "base/percent.h"
-#include "base/wire.h"
-
-enum { MAX_NAME = 512, SIGNATURE_NAME = 1 };
-
-/* The service of the path; false if it has none. */
-static bool read_name(char out[MAX_NAME], const sp_http_request *request)
-{
-	sp_bytes path = sp_http_request_head(request)->path;
-	size_t begin = strlen(SP_ROUTE_EAS);
-	sp_bytes name = {path.data + begin, path.size - begin};
-
-	if (name.size != 0 && name.data[name.size - 1] == '/')
-		name.size--;
-	return name.size != 0 && memchr(name.data, '/', name.size) == NULL &&
-	       sp_percent_decode(out, MAX_NAME, name);
-}
-
-static int hold(sp_serving *serving, const sp_http_request *request, sp_sticky_body *body,
-		sp_servable *out, sp_error *err)
-{
-	char name[MAX_NAME];
-	sp_model_selector selector;
-	sp_status status;
-
-	(void)read_name(name, request); /* it has one: the route has looked */
-	selector = (sp_model_selector){.name = sp_bytes_of(name)};
-	sp_route__use_headers(&selector, request);
-	status = sp_models_acquire(serving->models, &selector, out, err);
-	sp_models_follow_field(serving->models, out, sp_sticky_find, body);
-	return sp_route__selection_status(status);
-}
+#include "api/host/routes/routes.h"
 
 /*
- * The signature that the message names, if the version has it, else the default one: DeepRec's
- * processor ignores the name, so clients send any.
+ * POST /api/predict/NAME takes a serialized tensorflow.eas.PredictRequest and answers a
+ * PredictResponse; an empty message, and GET, ask for the signature as JSON.
  */
-static const char *signature_of(const sp_servable *servable, sp_bytes message)
-{
-	sp_host_signatures set = sp_route__signatures(servable);
-	const sp_host_signature *named = NULL;
-	sp_wire wire = sp_wire_of(message);
-	sp_wire_field field;
 
-	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD)
-		if (field.number == SIGNATURE_NAME && field.type == SP_WIRE_BYTES)
-			named = sp_host_signature_find(&set, field.bytes);
-	if (named != NULL)
-		return named->name;
-	return set.fallback != NULL ? set.fallback->name : NULL;
-}
-
-/* An empty message asks for the signature. */
-static sp_status answer(const sp_servable *servable, sp_bytes message,
-			const sp_infer_limits *limits, sp_buffer *out, sp_error *err)
+static sp_status describe(sp_route_call *call, sp_error *err)
 {
-	const serving_processor_run_options options = {.size = sizeof(options),
-						       .deadline_ns = limits->deadline_ns,
-						       .cancelled = limits->cancelled};
 	serving_processor_error *error = NULL;
-	int64_t began = sp_clock_now_ns();
 	void *data = NULL;
 	size_t size = 0;
 	serving_processor_code code = serving_processor_handle_process(
-		servable->handle, signature_of(servable, message), message.data, message.size,
-		&options, &data, &size, &error);
+		call->servable.handle, call->servable.served->signature_name, NULL, 0, NULL, &data,
+		&size, &error);
 
-	if (code != SERVING_PROCESSOR_OK) {
-		sp_error_set(err, (sp_status)code, "%s", serving_processor_error_text(error));
-		serving_processor_error_free(error);
-		return (sp_status)code;
-	}
-	sp_histogram_add(&servable->model->counters.runtime, sp_clock_now_ns() - began);
-	atomic_fetch_add_explicit(&servable->served->runs, 1, memory_order_relaxed);
-	sp_buffer_append(out, data, size);
+	if (code != SERVING_PROCESSOR_OK)
+		return sp_library_error(code, error, err);
+	sp_buffer_append(&call->out, data, size);
 	serving_processor_free(data);
-	return out->failed ? sp_no_memory(err, "the answer") : SP_OK;
+	return call->out.failed ? sp_no_memory(err, "the answer") : SP_OK;
+}
+
+static sp_status answer(sp_route_call *call, sp_error *err)
+{
+	bool post = sp_http_request_head(call->request)->method == SP_HTTP_POST;
+
+	call->type = post ? "application/octet-stream" : NULL;
+	if (!post || call->body.size == 0)
+		return describe(call, err);
+	return sp_message_answer_eas(&call->out, &call->run, call->body, err);
+}
+
+static void compute(sp_serving *serving, sp_worker *worker, sp_http_request *request)
+{
+	static const sp_route_codec codec = {answer, SP_STICKY_EAS, NULL};
+
+	sp_route__compute(serving, worker, request, &codec, NULL);
 }
 
 static bool is_allowed(const sp_serving *serving, const sp_http_request *request)
@@ -100,43 +56,12 @@ static bool is_allowed(const sp_serving *serving, const sp_http_request *request
 	       sp_eas_token_check(&signed_parts, serving->flags->eas_token);
 }
 
-static void compute(sp_serving *serving, sp_worker *worker, sp_http_request *request)
+void sp_route_eas(sp_serving *serving, sp_http_request *request, const sp_route_path *path)
 {
-	bool get = sp_http_request_head(request)->method != SP_HTTP_POST;
-	sp_infer_limits limits = sp_route__limits(request);
-	sp_servable servable = {0};
-	sp_sticky_body sticky;
-	sp_route_body body;
-	sp_buffer out;
-	sp_error err;
-	int status = sp_route__read_body(&body, serving, request, &err);
+	bool post = sp_http_request_head(request)->method == SP_HTTP_POST;
+	sp_model *model = sp_models_find(serving->models, sp_bytes_of(path->name));
 
-	sticky = (sp_sticky_body){
-		.form = SP_STICKY_EAS, .bytes = body.bytes, .arena = worker->arena};
-	sp_route__init_answer(&out, serving);
-	if (status == 200)
-		status = hold(serving, request, &sticky, &servable, &err);
-	if (status == 200)
-		status = sp_route__http_status(answer(
-			&servable, get ? (sp_bytes){NULL, 0} : body.bytes, &limits, &out, &err));
-	sp_servable_release(&servable);
-	sp_route__body_fini(&body);
-	sp_route__answer(serving, request, status, get ? NULL : "application/octet-stream", &out,
-			 NULL, 0, &err);
-}
-
-void sp_route_eas(sp_serving *serving, sp_http_request *request)
-{
-	sp_http_method method = sp_http_request_head(request)->method;
-	sp_model *model = NULL;
-	char name[MAX_NAME];
-
-	if (!read_name(name, request)) {
-		sp_http_request_fail(request, 404, "Not found");
-		return;
-	}
-	model = sp_models_find(serving->models, sp_bytes_of(name));
-	if (method != SP_HTTP_GET && method != SP_HTTP_HEAD && method != SP_HTTP_POST)
+	if (!post && !sp_route__is_get(request))
 		sp_route__refuse_method(request, "GET, HEAD, POST");
 	else if (!is_allowed(serving, request))
 		sp_http_request_fail(request, 401, "Invalid token");

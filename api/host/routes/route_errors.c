@@ -30,6 +30,31 @@ void sp_route__fail(sp_http_request *request, int status, const sp_error *err)
 	sp_http_request_fail(request, status, err->text);
 }
 
+void sp_route__answer(sp_http_request *request, sp_buffer *body)
+{
+	if (body->failed)
+		sp_http_request_fail(request, 503, "no memory for the answer");
+	else
+		sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = body});
+	sp_buffer_fini(body);
+}
+
+void sp_route__answer_text(sp_http_request *request, const char *json)
+{
+	sp_buffer body;
+
+	sp_buffer_init(&body, 256);
+	sp_buffer_append_text(&body, json);
+	sp_route__answer(request, &body);
+}
+
+bool sp_route__is_get(const sp_http_request *request)
+{
+	sp_http_method method = sp_http_request_head(request)->method;
+
+	return method == SP_HTTP_GET || method == SP_HTTP_HEAD;
+}
+
 void sp_route__refuse_method(sp_http_request *request, const char *allowed)
 {
 	static const char text[] = "Method not allowed";
@@ -46,7 +71,7 @@ void sp_route__refuse_method(sp_http_request *request, const char *allowed)
 	sp_buffer_fini(&body);
 }
 
-sp_model_selector sp_route__selector(const sp_model_path *path)
+sp_model_selector sp_route__selector(const sp_route_path *path)
 {
 	return (sp_model_selector){
 		.name = sp_bytes_of(path->name),
@@ -73,7 +98,7 @@ int sp_route__selection_status(sp_status status)
 }
 
 bool sp_route__find_model(const sp_serving *serving, sp_http_request *request,
-			  const sp_model_path *path)
+			  const sp_route_path *path)
 {
 	sp_model_selector selector = sp_route__selector(path);
 	sp_servable servable;
@@ -84,38 +109,6 @@ bool sp_route__find_model(const sp_serving *serving, sp_http_request *request,
 		sp_route__fail(request, sp_route__selection_status(status), &err);
 	sp_servable_release(&servable);
 	return status == SP_OK;
-}
-
-int sp_route__hold_model(sp_serving *serving, const sp_http_request *request, sp_sticky_body *body,
-			 sp_servable *out, sp_error *err)
-{
-	sp_model_selector selector;
-	sp_model_path path;
-	sp_status status = sp_model_path_parse(&path, sp_http_request_head(request), err);
-
-	if (status != SP_OK)
-		return 400;
-	selector = sp_route__selector(&path);
-	sp_route__use_headers(&selector, request);
-	status = sp_models_acquire(serving->models, &selector, out, err);
-	sp_models_follow_field(serving->models, out, sp_sticky_find, body);
-	return sp_route__selection_status(status);
-}
-
-sp_host_signatures sp_route__signatures(const sp_servable *servable)
-{
-	sp_host_signatures set = {.fallback = serving_processor_handle_signature(
-					  servable->handle, servable->served->signature_name)};
-
-	set.signatures = serving_processor_handle_signatures(servable->handle, &set.count);
-	return set;
-}
-
-sp_status sp_route__no_signature(sp_bytes name, sp_error *err)
-{
-	return sp_error_set(err, SP_NOT_FOUND,
-			    "Serving signature name: \"%.*s\" not found in signature def",
-			    name.size < 200 ? (int)name.size : 200, name.data);
 }
 
 /* Whether the model has as many requests as it may have at a time. */
@@ -148,4 +141,13 @@ void sp_route__enqueue(sp_serving *serving, sp_http_request *request, sp_job *jo
 	if (model != NULL)
 		sp_counter_add(&model->counters.ended, 1);
 	sp_http_request_fail(request, 503, "too many requests are waiting");
+}
+
+void sp_route__enqueue_order(sp_serving *serving, sp_http_request *request, sp_job *job)
+{
+	sp_queued item = {.request = request, .job = job};
+
+	sp_http_request_note_peer(request); /* the log says who gave the order */
+	if (!sp_request_queue_try_push(serving->orders, &item, 0))
+		sp_http_request_fail(request, 503, "too many orders are waiting");
 }

@@ -4,10 +4,8 @@
 #include <stdbool.h>
 
 #include "api/host/http/http_request.h"
-#include "api/host/predict/signature.h"
-#include "api/host/routes/model_path.h"
+#include "api/host/routes/route_path.h"
 #include "api/host/routes/serving.h"
-#include "api/host/sticky/sticky.h"
 #include "base/status.h"
 
 /* Errors and steps shared by several routes.  Threads: any, several at once. */
@@ -19,7 +17,7 @@ int sp_route__http_status(sp_status status);
 void sp_route__fail(sp_http_request *request, int status, const sp_error *err);
 
 /* What the path selects; views of `path`. */
-sp_model_selector sp_route__selector(const sp_model_path *path);
+sp_model_selector sp_route__selector(const sp_route_path *path);
 
 /* Lets the headers of the request decide about its share of a traffic split. */
 void sp_route__use_headers(sp_model_selector *selector, const sp_http_request *request);
@@ -35,26 +33,22 @@ void sp_route__refuse_method(sp_http_request *request, const char *allowed);
  * 404, 400 for an unknown label, 503 while the model is loading.
  */
 bool sp_route__find_model(const sp_serving *serving, sp_http_request *request,
-			  const sp_model_path *path);
-
-/*
- * Holds the version that the path selects, or returns the HTTP status of the failure.  On a worker:
- * the path is parsed and the version selected again, so that the queue holds no version, since
- * another one may be live meanwhile.  `body` may decide about a share of a traffic split.
- */
-int sp_route__hold_model(sp_serving *serving, const sp_http_request *request, sp_sticky_body *body,
-			 sp_servable *out, sp_error *err);
-
-/* The signatures of a held version, and the default one. */
-sp_host_signatures sp_route__signatures(const sp_servable *servable);
-
-/* SP_NOT_FOUND with TensorFlow Serving's text. */
-sp_status sp_route__no_signature(sp_bytes name, sp_error *err);
+			  const sp_route_path *path);
 
 /*
  * Queues a tagged request for the workers, and counts it for its model; answers 503 if too many are
  * waiting.  Then the request must not be touched any more.
  */
 void sp_route__enqueue(sp_serving *serving, sp_http_request *request, sp_job *job);
+
+/* Queues an order for the thread that carries them out, or answers 503. */
+void sp_route__enqueue_order(sp_serving *serving, sp_http_request *request, sp_job *job);
+
+/* Answers 200 with JSON, or 503 if there was no memory for it.  *body is left empty. */
+void sp_route__answer(sp_http_request *request, sp_buffer *body);
+void sp_route__answer_text(sp_http_request *request, const char *json);
+
+/* Whether the method is GET or HEAD. */
+bool sp_route__is_get(const sp_http_request *request);
 
 #endif

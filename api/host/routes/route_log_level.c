@@ -14,8 +14,7 @@ static void answer_level(sp_http_request *request)
 	sp_buffer_init(&body, 64);
 	sp_buffer_printf(&body, "{\"log_level\":\"%s\"}",
 			 sp_log_level_name((sp_log_level)serving_processor_log_level()));
-	sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &body});
-	sp_buffer_fini(&body);
+	sp_route__answer(request, &body);
 }
 
 static void set_level(sp_http_request *request, sp_bytes word)
@@ -39,12 +38,11 @@ static void set_level(sp_http_request *request, sp_bytes word)
 void sp_route_log_level(const sp_serving *serving, sp_http_request *request, sp_bytes rest)
 {
 	sp_http_method method = sp_http_request_head(request)->method;
-	bool get = method == SP_HTTP_GET || method == SP_HTTP_HEAD;
 
 	sp_serving_tag(request, SP_REQUEST_ADMIN, NULL);
 	if (!serving->flags->admin_routes)
-		sp_http_request_fail(request, 403, "Only with --admin_routes");
-	else if (get && rest.size == 0)
+		sp_http_request_fail(request, 403, SP_SERVING_NO_ORDERS);
+	else if (sp_route__is_get(request) && rest.size == 0)
 		answer_level(request);
 	else if (method == SP_HTTP_POST && rest.size != 0)
 		set_level(request, (sp_bytes){rest.data + 1, rest.size - 1});

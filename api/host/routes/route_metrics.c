@@ -111,10 +111,9 @@ static void write_page(sp_serving *serving, sp_worker *worker, sp_http_request *
 void sp_route_metrics(sp_serving *serving, sp_http_request *request)
 {
 	sp_queued item = {.request = request, .job = write_page};
-	sp_http_method method = sp_http_request_head(request)->method;
 
 	sp_serving_tag(request, SP_REQUEST_METRICS, NULL);
-	if (method != SP_HTTP_GET && method != SP_HTTP_HEAD)
+	if (!sp_route__is_get(request))
 		sp_route__refuse_method(request, "GET, HEAD");
 	else if (!sp_request_queue_try_push(serving->scrapes, &item, 0))
 		sp_http_request_fail(request, 503, "too many scrapes are waiting");

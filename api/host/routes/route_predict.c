@@ -1,105 +1,119 @@
-#include "api/host/infer/infer_run.h"
-#include "api/host/messages/message_answer.h"
 #include "api/host/predict/json_response.h"
-#include "api/host/routes/route_body.h"
+#include "api/host/routes/route_call.h"
 #include "api/host/routes/route_errors.h"
 #include "api/host/routes/routes.h"
-#include "base/alloc.h"
 
 /*
- * POST :predict, with TensorFlow Serving's JSON or, by content type, with the protobuf messages of
- * its gRPC API.
+ * POST :predict, :classify and :regress, with TensorFlow Serving's JSON or, by content type, with
+ * the protobuf messages of its gRPC API.
  */
 
-static sp_status write_result(sp_buffer *out, const sp_infer_result *result, bool row,
-			      sp_error *err)
+/* Says where the request is answered; afterwards it must not be touched any more. */
+static void queue(sp_serving *serving, sp_http_request *request, const sp_route_path *path,
+		  sp_job *job)
 {
-	const serving_processor_tensor **tensors = sp_alloc_zero(result->count, sizeof(*tensors));
+	if (sp_route__find_model(serving, request, path))
+		sp_route__enqueue(serving, request, job);
+}
+
+/* ------------------------------------------------------------------- :predict */
+
+static sp_status predict_json(sp_route_call *call, sp_error *err)
+{
+	sp_host_signatures set = sp_route__signatures(call);
+	const sp_json_parsed *parsed;
+	sp_infer_request request;
+	sp_infer_result result;
 	sp_status status;
 
-	if (tensors == NULL && result->count != 0)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu outputs", result->count);
-	for (size_t i = 0; i < result->count; i++)
-		tensors[i] = &result->tensors[i];
-	status = sp_json_response_write(out, tensors, result->count, row, err);
-	sp_free(tensors);
+	SP_TRY(sp_route__parsed(sp_json_request_parse(call->worker->json, &set, call->body, err)));
+	parsed = sp_json_request_parsed(call->worker->json);
+	request = (sp_infer_request){.signature = parsed->signature,
+				     .inputs = parsed->tensors,
+				     .input_count = parsed->count};
+	SP_TRY(sp_infer_run(&call->servable, &request, &call->run.limits, &result, err));
+	status = sp_json_response_write(&call->out, result.tensors, result.count, parsed->row, err);
+	sp_infer_result_fini(&result);
 	return status;
 }
 
-static int answer_json(const sp_servable *servable, sp_worker *worker, sp_bytes body,
-		       const sp_infer_limits *limits, sp_buffer *out, sp_error *err)
-{
-	sp_host_signatures set = sp_route__signatures(servable);
-	sp_infer_result result;
-	const sp_json_parsed *parsed;
-	sp_infer_request run;
-	sp_status status = sp_json_request_parse(worker->json, &set, body, err);
-
-	if (status != SP_OK) /* SP_CORRUPT: the body is not JSON, which is the client's fault */
-		return status == SP_CORRUPT ? 400 : sp_route__http_status(status);
-	parsed = sp_json_request_parsed(worker->json);
-	run = (sp_infer_request){.signature = parsed->signature,
-				 .inputs = parsed->tensors,
-				 .input_count = parsed->count};
-	status = sp_infer_run(servable, &run, limits, &result, err);
-	if (status != SP_OK)
-		return sp_route__http_status(status);
-	status = write_result(out, &result, parsed->row, err);
-	sp_infer_result_fini(&result);
-	return sp_route__http_status(status);
-}
-
 /* The URL says which model and version; the message, which signature. */
-static sp_status predict_message(const sp_servable *servable, sp_worker *worker, sp_bytes body,
-				 const sp_infer_limits *limits, bool content, sp_buffer *out,
-				 sp_error *err)
+static sp_status predict_message(sp_route_call *call, sp_error *err)
 {
-	sp_message_memory memory = {worker->arena, worker->input_order};
-	sp_host_signatures set = sp_route__signatures(servable);
-	sp_message_run run = {servable, set.fallback, *limits, &memory};
+	bool content = call->serving->flags->enable_serialization_as_tensor_content;
 	sp_model_spec spec;
 
-	SP_TRY(sp_model_spec_find(&spec, body, err));
-	if (spec.signature_name.size != 0)
-		run.signature = sp_host_signature_find(&set, spec.signature_name);
-	if (run.signature == NULL)
-		return sp_route__no_signature(spec.signature_name, err);
-	return sp_message_answer_predict(out, &run, body, sp_bytes_of(servable->model->name),
-					 content, err);
+	SP_TRY(sp_model_spec_find(&spec, call->body, err));
+	return sp_message_answer_predict(&call->out, &call->run, &spec, call->body,
+					 content ? SP_TENSOR_IN_CONTENT : SP_TENSOR_IN_FIELDS, err);
 }
 
-static void compute(sp_serving *serving, sp_worker *worker, sp_http_request *request)
+static void predict(sp_serving *serving, sp_worker *worker, sp_http_request *request)
 {
-	bool content = serving->flags->enable_serialization_as_tensor_content;
-	bool protobuf = sp_route__is_protobuf(request);
-	sp_infer_limits limits = sp_route__limits(request);
-	sp_servable servable = {0};
-	sp_sticky_body sticky;
-	sp_route_body body;
-	sp_buffer out;
-	sp_error err;
-	int status = sp_route__read_body(&body, serving, request, &err);
+	static const sp_route_codec json = {predict_json, SP_STICKY_PREDICT_JSON, NULL},
+				    message = {predict_message, SP_STICKY_PREDICT, NULL};
 
-	sp_route__init_answer(&out, serving);
-	sticky = (sp_sticky_body){.form = protobuf ? SP_STICKY_PREDICT : SP_STICKY_PREDICT_JSON,
-				  .bytes = body.bytes,
-				  .arena = worker->arena};
-	if (status == 200)
-		status = sp_route__hold_model(serving, request, &sticky, &servable, &err);
-	if (status == 200 && protobuf)
-		status = sp_route__http_status(predict_message(&servable, worker, body.bytes,
-							       &limits, content, &out, &err));
-	else if (status == 200)
-		status = answer_json(&servable, worker, body.bytes, &limits, &out, &err);
-	sp_servable_release(&servable);
-	sp_json_request_trim(worker->json); /* before sending the answer, which may take long */
-	sp_route__body_fini(&body);
-	sp_route__answer(serving, request, status, protobuf ? SP_ROUTE_PROTOBUF : NULL, &out, NULL,
-			 0, &err);
+	sp_route__compute(serving, worker, request, &json, &message);
 }
 
-void sp_route_predict(sp_serving *serving, sp_http_request *request, const sp_model_path *path)
+void sp_route_predict(sp_serving *serving, sp_http_request *request, const sp_route_path *path)
 {
-	if (sp_route__find_model(serving, request, path))
-		sp_route__enqueue(serving, request, compute);
+	queue(serving, request, path, predict);
+}
+
+/* ------------------------------------------------------- :classify and :regress */
+
+static sp_examples_method method_of(const sp_route_call *call)
+{
+	return call->path.verb == SP_MODEL_CLASSIFY ? SP_EXAMPLES_CLASSIFY : SP_EXAMPLES_REGRESS;
+}
+
+static sp_status examples_json(sp_route_call *call, sp_error *err)
+{
+	sp_host_signatures set = sp_route__signatures(call);
+	const sp_host_signature *signature;
+	sp_examples_result result;
+	sp_known_features known;
+	sp_examples parsed;
+	sp_bytes name;
+
+	SP_TRY(sp_route__parsed(
+		sp_json_examples_begin(&name, call->worker->examples, call->body, err)));
+	SP_TRY(sp_host_signature_get(&signature, &set, name, err));
+	SP_TRY(sp_examples_check(signature, method_of(call), err));
+	known.items = serving_processor_handle_example_features(
+		call->servable.handle, signature->name, signature->inputs[0]->alias, &known.count);
+	SP_TRY(sp_route__parsed(
+		sp_json_examples_read(&parsed, call->worker->examples, &known, err)));
+	SP_TRY(sp_examples_run(&result, &call->servable, signature, method_of(call), parsed.items,
+			       parsed.count, &call->run.limits, err));
+	if (result.method == SP_EXAMPLES_REGRESS)
+		sp_json_response_write_scores(&call->out, result.scores, result.example_count);
+	else
+		sp_json_response_write_classes(&call->out, result.classes, result.scores,
+					       result.example_count, result.class_count);
+	sp_examples_result_fini(&result);
+	return SP_OK;
+}
+
+static sp_status examples_message(sp_route_call *call, sp_error *err)
+{
+	sp_model_spec spec;
+
+	SP_TRY(sp_model_spec_find(&spec, call->body, err));
+	return sp_message_answer_examples(&call->out, &call->run, &spec, method_of(call),
+					  call->body, err);
+}
+
+static void compute_examples(sp_serving *serving, sp_worker *worker, sp_http_request *request)
+{
+	static const sp_route_codec json = {examples_json, SP_STICKY_EXAMPLES_JSON, NULL},
+				    message = {examples_message, SP_STICKY_EXAMPLES, NULL};
+
+	sp_route__compute(serving, worker, request, &json, &message);
+}
+
+void sp_route_examples(sp_serving *serving, sp_http_request *request, const sp_route_path *path)
+{
+	queue(serving, request, path, compute_examples);
 }

@@ -1,64 +1,83 @@
+#include "api/host/describe/describe.h"
 #include "api/host/json/json_indent.h"
 #include "api/host/json/json_writer.h"
 #include "api/host/routes/route_errors.h"
 #include "api/host/routes/routes.h"
 
-enum { FIRST_ARENA = 16 << 10, MAX_BYTES = 4 << 20 };
+/* GET of a model's status and metadata, laid out as by TensorFlow Serving. */
 
-static void write_status(sp_buffer *body, const sp_version_status *s)
+enum { FIRST_ARENA = 16 << 10, MAX_BYTES = 64 << 20 };
+
+/* Appends the value in `part`, laid out, and empties it. */
+static void move_indented(sp_buffer *out, sp_buffer *part)
 {
-	sp_buffer_append_text(body, "{\"version\":\"");
-	sp_json_write_i64(body, s->version);
-	sp_buffer_printf(body, "\",\"state\":\"%s\",\"status\":{\"error_code\":\"%s\",",
-			 sp_version_state_word(s->state), sp_tensorflow_code_name(s->code));
-	sp_buffer_append_text(body, "\"error_message\":");
-	sp_json_write_string(body, s->message);
-	sp_buffer_append_text(body, "}}");
+	out->failed |= part->failed;
+	if (!out->failed)
+		sp_json_indent(out, (sp_bytes){part->data, part->size});
+	sp_buffer_clear(part);
 }
 
-static void write_statuses(sp_buffer *body, const sp_version_statuses *list)
+static sp_status write_status(sp_buffer *out, sp_buffer *part, sp_serving *serving,
+			      const sp_route_path *path, sp_error *err)
 {
-	sp_buffer_append_text(body, "{\"model_version_status\":[");
-	for (size_t i = 0; i < list->count; i++) {
-		if (i != 0)
-			sp_buffer_append_char(body, ',');
-		write_status(body, &list->items[i]);
-	}
-	sp_buffer_append_text(body, "]}");
-}
-
-static void answer(sp_http_request *request, const sp_version_statuses *list)
-{
-	sp_buffer value, body;
-
-	sp_buffer_init(&value, MAX_BYTES);
-	sp_buffer_init(&body, 2 * MAX_BYTES);
-	write_statuses(&value, list);
-	if (!value.failed)
-		sp_json_indent(&body, (sp_bytes){value.data, value.size});
-	if (value.failed || body.failed)
-		sp_http_request_fail(request, 503, "no memory for the versions");
-	else
-		sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &body});
-	sp_buffer_fini(&value);
-	sp_buffer_fini(&body);
-}
-
-void sp_route_status(sp_serving *serving, sp_http_request *request, const sp_model_path *path)
-{
-	sp_model_selector selector = sp_route__selector(path);
+	const sp_model_selector selector = sp_route__selector(path);
+	sp_document d = sp_document_of(part, true);
 	sp_arena *arena = sp_arena_create(FIRST_ARENA);
 	sp_version_statuses list;
 	sp_status status;
-	sp_error err;
 
 	if (arena == NULL)
-		status = sp_no_memory(&err, "the versions");
-	else
-		status = sp_models_statuses(serving->models, &selector, &list, arena, &err);
+		return sp_no_memory(err, "the versions");
+	status = sp_models_statuses(serving->models, &selector, &list, arena, err);
+	if (status == SP_OK) {
+		sp_describe_statuses(&d, &list);
+		move_indented(out, part);
+	}
+	sp_arena_destroy(arena);
+	return status;
+}
+
+/* Two of protobuf's texts within one of TensorFlow Serving's own. */
+static sp_status write_metadata(sp_buffer *out, sp_buffer *part, sp_serving *serving,
+				const sp_route_path *path, sp_error *err)
+{
+	const sp_model_selector selector = sp_route__selector(path);
+	sp_document d = sp_document_of(part, true);
+	sp_document_mark spec;
+	sp_servable servable;
+
+	SP_TRY(sp_models_acquire(serving->models, &selector, &servable, err));
+	spec = sp_document_open(&d, NULL, 0);
+	sp_document_text(&d, "name", 0, sp_bytes_of(servable.model->name));
+	sp_document_text(&d, "signature_name", 0, (sp_bytes){"", 0});
+	sp_document_int64(&d, "version", 0, servable.version);
+	sp_document_close(&d, spec);
+	sp_buffer_append_text(out, "{\n\"model_spec\":");
+	move_indented(out, part);
+	/* A map inside a message of the same name, so the key occurs twice. */
+	sp_buffer_append_text(out, ",\n\"metadata\": {\"signature_def\": ");
+	d = sp_document_of(part, true);
+	sp_describe_signatures(&d, servable.handle);
+	move_indented(out, part);
+	sp_buffer_append_text(out, "}\n}\n");
+	sp_servable_release(&servable);
+	return SP_OK;
+}
+
+void sp_route_status(sp_serving *serving, sp_http_request *request, const sp_route_path *path)
+{
+	bool metadata = path->verb == SP_MODEL_METADATA;
+	sp_buffer body, part;
+	sp_status status;
+	sp_error err;
+
+	sp_buffer_init(&body, MAX_BYTES);
+	sp_buffer_init(&part, MAX_BYTES);
+	status = (metadata ? write_metadata : write_status)(&body, &part, serving, path, &err);
 	if (status == SP_OK)
-		answer(request, &list);
+		sp_route__answer(request, &body);
 	else
 		sp_route__fail(request, sp_route__selection_status(status), &err);
-	sp_arena_destroy(arena);
+	sp_buffer_fini(&body);
+	sp_buffer_fini(&part);
 }

@@ -2,7 +2,7 @@
 #define SP_API_HOST_ROUTES_ROUTES_H
 
 #include "api/host/http/http_request.h"
-#include "api/host/routes/model_path.h"
+#include "api/host/routes/route_path.h"
 #include "api/host/routes/serving.h"
 
 /*
@@ -10,18 +10,20 @@
  * Threads: any, several at once.
  */
 
-/* A route below /v1/models/NAME. */
+/* A route about a model, with what its path says (route_path.h). */
 typedef void sp_model_route(sp_serving *serving, sp_http_request *request,
-			    const sp_model_path *path);
+			    const sp_route_path *path);
 
-sp_model_route sp_route_status;
-sp_model_route sp_route_metadata;
+sp_model_route sp_route_status; /* and metadata */
 sp_model_route sp_route_predict;
 sp_model_route sp_route_examples; /* :classify and :regress */
 sp_model_route sp_route_admin;    /* list of versions, and orders */
 
+/* Below /v2, and of EAS, which may need a token (--eas_token). */
+sp_model_route sp_route_v2;
+sp_model_route sp_route_eas;
+
 void sp_route_health(const sp_serving *serving, sp_http_request *request);
-void sp_route_options(sp_http_request *request);
 void sp_route_metrics(sp_serving *serving, sp_http_request *request);
 
 /* `rest` is the path behind "/v1/log_level". */

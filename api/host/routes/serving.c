@@ -17,3 +17,25 @@ sp_request_kind sp_serving_read_tag(const sp_serving *serving, int tag, sp_model
 	*model = sp_models_at(serving->models, (uint32_t)tag >> KIND_BITS);
 	return (sp_request_kind)(tag & KIND_MASK);
 }
+
+const char *sp_serving_unready(const sp_serving *serving)
+{
+	if (atomic_load(&serving->draining))
+		return "draining";
+	return sp_models_are_ready(serving->models) ? NULL : "the model is loading";
+}
+
+sp_status sp_serving_order(const sp_serving *serving, const sp_http_request *request,
+			   sp_bytes model, serving_processor_order order, int64_t full_step,
+			   int64_t delta_step, sp_error *err)
+{
+	serving_processor_error *error = NULL;
+	serving_processor_code code;
+	sp_servable servable;
+
+	SP_TRY(sp_models_acquire_processor(serving->models, model, &servable, err));
+	code = serving_processor_give_order(servable.served->processor, order, full_step,
+					    delta_step, sp_http_request_peer(request), &error);
+	sp_servable_release(&servable);
+	return code == SERVING_PROCESSOR_OK ? SP_OK : sp_library_error(code, error, err);
+}

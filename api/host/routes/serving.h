@@ -38,12 +38,27 @@ typedef struct sp_serving {
 } sp_serving;
 
 /*
- * Tags a request for the counters: what it asks for, and of which model (NULL: of none that there
- * is).  Call it before the request is queued or answered.
+ * Tags a request for the counters: what it asks for, and of which model; NULL: no known model. Call
+ * it before the request is queued or answered.
  */
 void sp_serving_tag(sp_http_request *request, sp_request_kind kind, const sp_model *model);
 
 /* The reverse, for the observer of answers; *model is NULL if there is none. */
 sp_request_kind sp_serving_read_tag(const sp_serving *serving, int tag, sp_model **model);
+
+/* Why the host is not ready for predictions; NULL: it is. */
+const char *sp_serving_unready(const sp_serving *serving);
+
+#define SP_SERVING_NO_ORDERS "Only with --admin_routes"
+#define SP_SERVING_NO_UNLOAD \
+	"a model is unloaded by a configuration without it: HandleReloadConfigRequest"
+
+/*
+ * Gives the processor of a model an order (serving_processor_give_order()), by whom `request` came.
+ * Errors: those of sp_models_acquire() and of the order.
+ */
+SP_MUST_CHECK sp_status sp_serving_order(const sp_serving *serving, const sp_http_request *request,
+					 sp_bytes model, serving_processor_order order,
+					 int64_t full_step, int64_t delta_step, sp_error *err);
 
 #endif

@@ -1,8 +1,8 @@
 #include <string.h>
 
+#include "api/host/infer/tensors.h"
 #include "api/host/json/json_reader.h"
 #include "api/host/messages/infer_message.h"
-#include "api/host/messages/tensor_message.h"
 #include "api/host/predict/json_tensor.h"
 #include "api/host/sticky/sticky_internal.h"
 
@@ -208,7 +208,7 @@ static sp_bytes read_raw(sp_sticky_body *body, sp_bytes datatype, sp_bytes raw)
 	uint32_t size;
 
 	if (dtype != SERVING_PROCESSOR_STRING)
-		return raw.size != 0 && raw.size >= sp_tensor_message_element_size(dtype)
+		return raw.size != 0 && raw.size >= sp_tensor_element_size(dtype)
 			       ? sp_sticky__element(body, dtype, raw.data)
 			       : SP_STICKY_NONE;
 	if (raw.size < sizeof(size))

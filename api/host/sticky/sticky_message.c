@@ -68,17 +68,16 @@ static bool take_first(uint64_t *out, const sp_wire_field *field, sp_wire_type t
 static bool read_entry(sp_bytes *key, sp_bytes *value, sp_bytes message)
 {
 	sp_wire wire = sp_wire_of(message);
-	sp_wire_result result;
 	sp_wire_field field;
 
 	*key = *value = (sp_bytes){"", 0};
-	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field)) {
 		if (field.type == SP_WIRE_BYTES && field.number == KEY)
 			*key = field.bytes;
 		else if (field.type == SP_WIRE_BYTES && field.number == VALUE)
 			*value = field.bytes;
 	}
-	return result == SP_WIRE_END;
+	return !wire.malformed;
 }
 
 /* Searches the entries of a map, field `number` of the message; of several the last counts. */
@@ -89,7 +88,7 @@ static bool find_entry(sp_bytes *out, sp_bytes message, uint32_t number, const c
 	sp_wire_field field;
 	bool found = false;
 
-	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD)
+	while (sp_wire_next(&wire, &field))
 		if (field.number == number && field.type == SP_WIRE_BYTES &&
 		    read_entry(&key, &value, field.bytes) && sp_bytes_equal_text(key, name)) {
 			*out = value;
@@ -110,7 +109,7 @@ static bool find_feature(sp_bytes *out, sp_bytes example, const char *name)
 	sp_wire_field field;
 	bool found = false;
 
-	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD)
+	while (sp_wire_next(&wire, &field))
 		if (field.number == EXAMPLE_FEATURES && field.type == SP_WIRE_BYTES)
 			found |= find_entry(out, field.bytes, FEATURES_ENTRY, name);
 	return found;
@@ -122,7 +121,7 @@ static sp_bytes first_of_list(sp_sticky_body *body, uint32_t kind, sp_bytes list
 	sp_wire_field field;
 	uint64_t bits;
 
-	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field)) {
 		if (field.number != LIST_VALUE)
 			continue;
 		if (kind == BYTES_LIST && field.type == SP_WIRE_BYTES)
@@ -142,7 +141,7 @@ static sp_bytes first_of_feature(sp_sticky_body *body, sp_bytes feature)
 	sp_wire_field field;
 	uint32_t kind = 0;
 
-	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD)
+	while (sp_wire_next(&wire, &field))
 		if (field.type == SP_WIRE_BYTES && field.number <= INT64_LIST) {
 			kind = field.number;
 			list = field.bytes;
@@ -211,7 +210,7 @@ static int array_dtype(sp_bytes array)
 	sp_wire_field field;
 	int dtype = 0;
 
-	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD)
+	while (sp_wire_next(&wire, &field))
 		if (field.number == ARRAY_DTYPE && field.type == SP_WIRE_VARINT)
 			dtype = (int)(int32_t)field.value;
 	return dtype;
@@ -226,7 +225,7 @@ static sp_bytes first_of_array(sp_sticky_body *body, sp_bytes array)
 	sp_wire_field field;
 	uint64_t bits;
 
-	while (number != 0 && sp_wire_next(&wire, &field) == SP_WIRE_FIELD) {
+	while (number != 0 && sp_wire_next(&wire, &field)) {
 		if (field.number != number)
 			continue;
 		if (type == SP_WIRE_BYTES && field.type == SP_WIRE_BYTES)

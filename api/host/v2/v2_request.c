@@ -2,13 +2,14 @@
 
 #include <string.h>
 
+#include "api/host/infer/tensors.h"
 #include "api/host/json/json_reader.h"
 #include "api/host/messages/infer_message.h"
 #include "api/host/messages/tensor_message.h"
 #include "api/host/predict/json_tensor.h"
 #include "base/alloc.h"
 
-enum { KEEP_BYTES = 1 << 20, MAX_DIMS = 16 };
+enum { KEEP_BYTES = 1 << 20 };
 
 struct sp_v2_request {
 	sp_budget *budget;
@@ -36,19 +37,12 @@ sp_v2_request *sp_v2_request_create(sp_budget *budget)
 	return x;
 }
 
-static void drop(sp_json_elements *elements)
-{
-	sp_budget_shrink(elements->budget, elements->capacity_bytes, 0);
-	sp_free(elements->data);
-	*elements = (sp_json_elements){0};
-}
-
 void sp_v2_request_destroy(sp_v2_request *x)
 {
 	if (x == NULL)
 		return;
 	for (size_t i = 0; i < x->capacity; i++)
-		drop(&x->elements[i]);
+		sp_json_elements_fini(&x->elements[i]);
 	sp_free(x->elements);
 	sp_json_reader_fini(&x->reader);
 	sp_free(x);
@@ -60,14 +54,9 @@ void sp_v2_request_trim(sp_v2_request *x)
 
 	for (size_t i = 0; i < x->capacity; i++)
 		if (x->elements[i].capacity_bytes > keep)
-			drop(&x->elements[i]);
+			sp_json_elements_fini(&x->elements[i]);
 	if (x->reader.nesting.capacity > keep)
 		sp_buffer_fini(&x->reader.nesting);
-}
-
-static int shown(sp_bytes text)
-{
-	return text.size < 200 ? (int)text.size : 200;
 }
 
 /* -------------------------------------------------------------- parameters */
@@ -134,11 +123,10 @@ static sp_status read_parameters(sp_v2_request *x, const parameter *known, size_
 typedef struct input {
 	sp_bytes name, datatype;
 	bool has_shape;
-	int rank;
-	int64_t dims[MAX_DIMS];
-	const char *data;    /* where the JSON data begin; NULL: none */
-	int64_t binary_size; /* -1: no binary data */
-	int index;           /* in the signature; -1: not looked up yet */
+	sp_tensor_dims shape;
+	const char *data;                 /* where the JSON data begin; NULL: none */
+	int64_t binary_size;              /* -1: no binary data */
+	serving_processor_tensor *tensor; /* NULL: not looked up yet */
 } input;
 
 static sp_status read_text(sp_v2_request *x, const char *member, sp_bytes *out, sp_error *err)
@@ -151,66 +139,56 @@ static sp_status read_text(sp_v2_request *x, const char *member, sp_bytes *out, 
 static sp_status read_shape(sp_v2_request *x, input *in, sp_error *err)
 {
 	sp_json_number number;
+	int64_t *dim;
 	bool more;
 
 	in->has_shape = true;
-	in->rank = 0;
+	in->shape.rank = 0;
 	if (sp_json_peek(&x->reader) != SP_JSON_ARRAY)
 		return sp_error_set(err, SP_INVALID, "'shape' must be an array");
 	for (size_t n = 0;; n++) {
 		SP_TRY(sp_json_array_next(&x->reader, n, &more, err));
 		if (!more)
 			return SP_OK;
-		if (in->rank == MAX_DIMS)
-			return sp_error_set(err, SP_INVALID, "more than %d dimensions", MAX_DIMS);
+		if (in->shape.rank == SP_TENSOR_MAX_DIMS)
+			return sp_error_set(err, SP_INVALID, "more than %d dimensions",
+					    SP_TENSOR_MAX_DIMS);
 		if (sp_json_peek(&x->reader) != SP_JSON_NUMBER)
 			return sp_error_set(err, SP_INVALID, "'shape' must hold integers");
 		SP_TRY(sp_json_number_read(&x->reader, &number, err));
-		if (!sp_json_number_to_i64(&number, &in->dims[in->rank]) || in->dims[in->rank] < 0)
+		dim = &in->shape.dims[in->shape.rank++];
+		if (!sp_json_number_to_i64(&number, dim) || *dim < 0)
 			return sp_error_set(err, SP_INVALID,
 					    "'shape' must hold integers that are not negative");
-		in->rank++;
 	}
 }
 
-/* Finds the input in the signature and sets the tensor's name and dtype. */
-static sp_status look_up(sp_v2_request *x, input *in, size_t nth, sp_error *err)
+static sp_json_elements *elements_of(const sp_v2_request *x, const input *in)
 {
-	sp_message_inputs *inputs = &x->out->inputs;
-	serving_processor_tensor *tensor;
-
-	in->index = sp_message_input_index(inputs, x->memory, nth, in->name);
-	if (in->index < 0)
-		return sp_error_set(err, SP_INVALID, "unexpected inference input '%.*s'",
-				    shown(in->name), in->name.data);
-	tensor = &inputs->tensors[in->index];
-	if (tensor->dtype != 0)
-		return sp_error_set(err, SP_INVALID, "input '%.*s' already exists in request",
-				    shown(in->name), in->name.data);
-	tensor->name = inputs->signature->inputs[in->index]->alias;
-	tensor->dtype = sp_infer_dtype(in->datatype);
-	if (tensor->dtype == 0)
-		return sp_error_set(err, SP_INVALID, "invalid datatype '%.*s' for input '%s'",
-				    shown(in->datatype), in->datatype.data, tensor->name);
-	inputs->given++;
-	return SP_OK;
+	return &x->elements[in->tensor - x->out->inputs.tensors];
 }
 
-/* The JSON data of an input that was looked up. */
-static sp_status read_data(sp_v2_request *x, const input *in, sp_error *err)
+/* Looks the input up, and reads its JSON data. */
+static sp_status read_data(sp_v2_request *x, input *in, size_t nth, sp_error *err)
 {
-	serving_processor_tensor *tensor = &x->out->inputs.tensors[in->index];
-	sp_json_elements *elements = &x->elements[in->index];
+	sp_json_elements *elements;
 	sp_json_shape shape;
+	int dtype;
 
-	elements->dtype = tensor->dtype;
+	SP_TRY(sp_infer_take_input(&in->tensor, &x->out->inputs, nth, in->name, in->datatype,
+				   x->memory, err));
+	if (in->data == NULL)
+		return SP_OK;
+	dtype = in->tensor->dtype;
+	if (dtype == SERVING_PROCESSOR_HALF || dtype == SERVING_PROCESSOR_BFLOAT16)
+		return sp_error_set(err, SP_INVALID, "%s data must be sent as binary data",
+				    sp_infer_datatype(dtype));
+	elements = elements_of(x, in);
+	elements->dtype = dtype;
 	elements->budget = x->budget;
 	elements->count = 0;
-	if (tensor->dtype == SERVING_PROCESSOR_HALF || tensor->dtype == SERVING_PROCESSOR_BFLOAT16)
-		return sp_error_set(err, SP_INVALID, "%.*s data must be sent as binary data",
-				    shown(in->datatype), in->datatype.data);
 	SP_TRY(sp_json_tensor_read(&x->reader, elements, &shape, x->memory->arena, err));
-	tensor->data = elements->data != NULL ? elements->data : "";
+	in->tensor->data = elements->data != NULL ? elements->data : "";
 	return SP_OK;
 }
 
@@ -245,12 +223,10 @@ static sp_status read_input_member(sp_v2_request *x, input *in, size_t nth, sp_b
 	in->data = x->reader.at;
 	if (in->name.data == NULL || in->datatype.data == NULL)
 		return sp_json_skip(&x->reader, err); /* read when the object has ended */
-	SP_TRY(look_up(x, in, nth, err));
-	return read_data(x, in, err);
+	return read_data(x, in, nth, err);
 }
 
-static sp_status take_binary(sp_v2_request *x, const input *in, serving_processor_tensor *tensor,
-			     sp_error *err)
+static sp_status take_binary(sp_v2_request *x, const input *in, sp_error *err)
 {
 	size_t size = (size_t)in->binary_size;
 
@@ -258,7 +234,7 @@ static sp_status take_binary(sp_v2_request *x, const input *in, serving_processo
 		return sp_error_set(err, SP_INVALID,
 				    "unexpected end of the binary data: %zu bytes of %zu are there",
 				    x->binary.size, size);
-	SP_TRY(sp_infer_raw_decode(tensor, (sp_bytes){x->binary.data, size}, x->memory->arena,
+	SP_TRY(sp_infer_raw_decode(in->tensor, (sp_bytes){x->binary.data, size}, x->memory->arena,
 				   err));
 	x->binary = (sp_bytes){x->binary.data + size, x->binary.size - size};
 	return SP_OK;
@@ -268,8 +244,7 @@ static sp_status take_binary(sp_v2_request *x, const input *in, serving_processo
 static sp_status finish_input(sp_v2_request *x, input *in, size_t nth, sp_error *err)
 {
 	const char *end = x->reader.at;
-	serving_processor_tensor *tensor;
-	size_t bytes;
+	size_t count;
 
 	if (in->name.data == NULL || in->datatype.data == NULL || !in->has_shape)
 		return sp_error_set(err, SP_INVALID,
@@ -277,34 +252,24 @@ static sp_status finish_input(sp_v2_request *x, input *in, size_t nth, sp_error 
 	if ((in->data != NULL) == (in->binary_size >= 0))
 		return sp_error_set(err, SP_INVALID,
 				    "an input must have either 'data' or 'binary_data_size'");
-	if (in->index < 0) {
-		SP_TRY(look_up(x, in, nth, err));
+	if (in->tensor == NULL) {
 		x->reader.at = in->data;
-		if (in->data != NULL)
-			SP_TRY(read_data(x, in, err));
+		SP_TRY(read_data(x, in, nth, err));
 		x->reader.at = end;
 	}
-	tensor = &x->out->inputs.tensors[in->index];
-	if (!sp_tensor_message_size(in->dims, in->rank,
-				    sp_tensor_message_element_size(tensor->dtype), &tensor->count,
-				    &bytes))
-		return sp_error_set(err, SP_INVALID, "the shape is too large");
-	tensor->rank = in->rank;
-	tensor->dims = sp_arena_array(x->memory->arena, (size_t)in->rank, sizeof(in->dims[0]));
-	if (tensor->dims == NULL)
-		return sp_no_memory(err, "an input");
-	memcpy((void *)(uintptr_t)tensor->dims, in->dims, (size_t)in->rank * sizeof(in->dims[0]));
+	SP_TRY(sp_tensor_dims_set(in->tensor, &in->shape, x->memory->arena, err));
 	if (in->binary_size >= 0)
-		return take_binary(x, in, tensor, err);
-	if (x->elements[in->index].count != tensor->count)
-		return sp_error_set(err, SP_INVALID, "%zu values, but the shape needs %zu",
-				    x->elements[in->index].count, tensor->count);
-	return SP_OK;
+		return take_binary(x, in, err);
+	count = elements_of(x, in)->count;
+	return count == in->tensor->count
+		       ? SP_OK
+		       : sp_error_set(err, SP_INVALID, "%zu values, but the shape needs %zu", count,
+				      in->tensor->count);
 }
 
 static sp_status read_input(sp_v2_request *x, size_t nth, sp_error *err)
 {
-	input in = {.binary_size = -1, .index = -1};
+	input in = {.binary_size = -1};
 	sp_status status = SP_OK;
 	sp_bytes key;
 	bool more;
@@ -321,7 +286,8 @@ static sp_status read_input(sp_v2_request *x, size_t nth, sp_error *err)
 	if (status == SP_OK)
 		status = finish_input(x, &in, nth, err);
 	if (status != SP_OK && status != SP_CORRUPT && in.name.data != NULL)
-		return sp_error_prefix(err, status, "input '%.*s'", shown(in.name), in.name.data);
+		return sp_error_prefix(err, status, "input '%.*s'", sp_message_shown(in.name),
+				       in.name.data);
 	return status;
 }
 
@@ -389,24 +355,6 @@ static sp_status read_output(sp_v2_request *x, sp_bytes *name, signed char *bina
 				  : sp_error_set(err, SP_INVALID, "an output must have 'name'");
 }
 
-static sp_status add_output(sp_v2_request *x, sp_bytes name, signed char binary, signed char *flags,
-			    sp_error *err)
-{
-	sp_message_inputs *inputs = &x->out->inputs;
-	const char *alias = sp_message_output_alias(inputs->signature, name);
-
-	if (alias == NULL)
-		return sp_error_set(err, SP_INVALID, "unexpected inference output '%.*s'",
-				    shown(name), name.data);
-	for (size_t i = 0; i < inputs->output_count; i++)
-		if (inputs->outputs[i] == alias)
-			return sp_error_set(err, SP_INVALID, "output '%s' is requested twice",
-					    alias);
-	flags[inputs->output_count] = binary;
-	inputs->outputs[inputs->output_count++] = alias;
-	return SP_OK;
-}
-
 static sp_status read_outputs(sp_v2_request *x, sp_error *err)
 {
 	sp_message_inputs *inputs = &x->out->inputs;
@@ -426,7 +374,8 @@ static sp_status read_outputs(sp_v2_request *x, sp_error *err)
 		if (!more)
 			return SP_OK;
 		SP_TRY(read_output(x, &name, &binary, err));
-		SP_TRY(add_output(x, name, binary, flags, err));
+		SP_TRY(sp_infer_take_output(inputs, name, err));
+		flags[inputs->output_count - 1] = binary;
 	}
 }
 
@@ -488,16 +437,11 @@ static sp_status read_document(sp_v2_request *x, members *found, sp_error *err)
 
 static sp_status parse_json(sp_v2_request *x, sp_error *err)
 {
-	const sp_host_signature *signature = x->set->fallback;
+	const sp_host_signature *signature;
 	members found = {NULL, NULL};
 
 	SP_TRY(read_document(x, &found, err));
-	if (x->signature_name.data != NULL)
-		signature = sp_host_signature_find(x->set, x->signature_name);
-	if (signature == NULL)
-		return sp_error_set(err, SP_NOT_FOUND,
-				    "Serving signature name: \"%.*s\" not found in signature def",
-				    shown(x->signature_name), x->signature_name.data);
+	SP_TRY(sp_host_signature_get(&signature, x->set, x->signature_name, err));
 	if (found.inputs == NULL)
 		return sp_error_set(err, SP_INVALID, "'inputs' is missing");
 	if (x->out->timeout_us < 0)
@@ -522,7 +466,7 @@ static sp_status raw_shape(serving_processor_tensor *tensor, int64_t *dims,
 			   const serving_processor_tensor_info *info, size_t size, sp_error *err)
 {
 	size_t element = tensor->dtype != SERVING_PROCESSOR_STRING
-				 ? sp_tensor_message_element_size(tensor->dtype)
+				 ? sp_tensor_element_size(tensor->dtype)
 				 : size;
 	int unknown = -1;
 	size_t bytes;
@@ -589,7 +533,7 @@ sp_status sp_v2_request_parse(sp_v2_parsed *out, sp_v2_request *x, const sp_host
 	x->set = set;
 	x->memory = memory;
 	x->out = out;
-	x->signature_name = (sp_bytes){NULL, 0};
+	x->signature_name = (sp_bytes){"", 0};
 	if (json_size == 0)
 		return parse_raw(x, body, err);
 	if (size > body.size)

@@ -7,20 +7,6 @@ sp_status sp_array__movable(const sp_prepare *prepare, sp_dtype dtype, sp_error 
 	return sp_dtype_size(dtype) != 0 ? SP_OK : sp_prepare_unsupported(prepare, dtype, err);
 }
 
-sp_status sp_array__prepare(sp_prepare *prepare, size_t inputs, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
-	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[0], err));
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
-}
-
-sp_status sp_array__same_dtype(const sp_prepare *prepare, size_t first, size_t last, sp_error *err)
-{
-	for (size_t i = first + 1; i < last; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, prepare->in_dtypes[first], err));
-	return SP_OK;
-}
-
 sp_status sp_array__output_count(const sp_prepare *prepare, const char *name, size_t *out,
 				 sp_error *err)
 {
@@ -68,26 +54,6 @@ sp_status sp_array__shape(const sp_call *call, size_t i, bool scalar_too, sp_sha
 					       d, i, (long long)out->dims[d]);
 	}
 	return SP_OK;
-}
-
-sp_status sp_array__need_rank(const sp_call *call, size_t i, int rank)
-{
-	char text[SP_SHAPE_TEXT_SIZE];
-
-	if (call->in[i]->shape.rank == rank)
-		return SP_OK;
-	return sp_call_invalid(call, "input %zu must be of rank %d, not of shape %s", i, rank,
-			       sp_shape_text(&call->in[i]->shape, text));
-}
-
-sp_status sp_array__need_scalar(const sp_call *call, size_t i)
-{
-	char text[SP_SHAPE_TEXT_SIZE];
-
-	if (call->in[i]->shape.rank <= 1 && call->in[i]->count == 1)
-		return SP_OK;
-	return sp_call_invalid(call, "input %zu must be a scalar, not of shape %s", i,
-			       sp_shape_text(&call->in[i]->shape, text));
 }
 
 void sp_array__pass(const sp_call *call, size_t i, size_t from)

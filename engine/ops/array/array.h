@@ -11,13 +11,6 @@
 /* SP_UNSUPPORTED unless elements of that type are plain bytes of a known size: not VARIANT. */
 SP_MUST_CHECK sp_status sp_array__movable(const sp_prepare *prepare, sp_dtype dtype, sp_error *err);
 
-/* `inputs` inputs, and one output of the element type of the first, which is movable. */
-SP_MUST_CHECK sp_status sp_array__prepare(sp_prepare *prepare, size_t inputs, sp_error *err);
-
-/* SP_INVALID unless inputs first ... last - 1 have the same element type. */
-SP_MUST_CHECK sp_status sp_array__same_dtype(const sp_prepare *prepare, size_t first, size_t last,
-					     sp_error *err);
-
 /* An int attribute that says how many outputs there are: 1 ... SP_ARRAY_MAX_OUTPUTS. */
 SP_MUST_CHECK sp_status sp_array__output_count(const sp_prepare *prepare, const char *name,
 					       size_t *out, sp_error *err);
@@ -35,12 +28,6 @@ SP_MUST_CHECK sp_status sp_array__shape(const sp_call *call, size_t i, bool scal
 
 /* Checks that a rank can be represented: SP_UNSUPPORTED when not. */
 SP_MUST_CHECK sp_status sp_array__rank(const sp_call *call, int64_t rank);
-
-/* SP_INVALID unless input i is of that rank. */
-SP_MUST_CHECK sp_status sp_array__need_rank(const sp_call *call, size_t i, int rank);
-
-/* SP_INVALID unless input i is one element: a scalar, or a vector of one. */
-SP_MUST_CHECK sp_status sp_array__need_scalar(const sp_call *call, size_t i);
 
 /* Output i becomes input `from`, unchanged. */
 void sp_array__pass(const sp_call *call, size_t i, size_t from);

@@ -22,8 +22,7 @@ static sp_status prepare_bitcast(sp_prepare *prepare, sp_error *err)
 	bitcast_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype from;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));
 	SP_TRY(sp_node_attr_type(prepare->node, "type", SP_INVALID_DTYPE, &state->to, err));
 	from = prepare->in_dtypes[0];

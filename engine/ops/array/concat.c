@@ -19,18 +19,12 @@ static sp_status prepare_concat(sp_prepare *prepare, sp_error *err)
 	concat_state *state = sp_prepare_state(prepare, sizeof(*state));
 	bool axis_first = prepare->node->op == &sp_op_Concat;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	if (prepare->in_count < 2)
-		return sp_error_set(err, SP_INVALID, "%s of %zu inputs", prepare->node->op_name,
-				    prepare->in_count);
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, axis_first ? "index E+ -> E" : "E+ index -> E", err));
 	state->axis = axis_first ? 0 : prepare->in_count - 1;
 	state->first = axis_first ? 1 : 0;
 	state->last = axis_first ? prepare->in_count : prepare->in_count - 1;
-	SP_TRY(sp_prepare_input_index(prepare, state->axis, err));
-	SP_TRY(sp_array__same_dtype(prepare, state->first, state->last, err));
-	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[state->first], err));
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[state->first], err);
+	return SP_OK;
 }
 
 /* The output's shape: the first value's, with the sum of all sizes along the axis. */
@@ -50,12 +44,10 @@ static sp_status join_shapes(const sp_call *call, const concat_state *state, sp_
 		for (int d = 0; fits && d < out->rank; d++)
 			fits = d == *axis || shape->dims[d] == out->dims[d];
 		if (!fits)
-			return sp_call_invalid(call,
-					       "shapes %s and %s cannot be joined along axis "
-					       "%d (values 0 and %zu)",
-					       sp_shape_text(&call->in[state->first]->shape, text),
-					       sp_shape_text(shape, other_text), *axis,
-					       i - state->first);
+			return sp_call_invalid(
+				call, "%s and %s do not join along axis %d (values 0 and %zu)",
+				sp_shape_text(&call->in[state->first]->shape, text),
+				sp_shape_text(shape, other_text), *axis, i - state->first);
 		if (!sp_i64_add(&out->dims[*axis], out->dims[*axis], shape->dims[*axis]))
 			return sp_call_invalid(call, "the joined dimension is too large");
 	}
@@ -110,12 +102,7 @@ static sp_status run_concat(const sp_call *call)
 
 static sp_status prepare_offset(sp_prepare *prepare, sp_error *err)
 {
-	if (prepare->in_count < 3)
-		return sp_error_set(err, SP_INVALID, "ConcatOffset of %zu inputs",
-				    prepare->in_count);
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_INT32, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(sp_array__same_dtype(prepare, 1, prepare->in_count, err));
+	SP_TRY(sp_prepare_types(prepare, "int32 I I+", err));
 	return sp_prepare_outputs(prepare, prepare->in_count - 1, prepare->in_dtypes[1], err);
 }
 
@@ -124,15 +111,13 @@ static sp_status check_offset_shape(const sp_call *call, size_t i, int axis)
 {
 	const sp_tensor *first = call->in[1], *shape = call->in[i];
 
-	SP_TRY(sp_array__need_rank(call, i, 1));
+	SP_TRY(sp_call_need_rank(call, i, 1));
 	if (shape->count != first->count)
 		return sp_call_invalid(call, "shape %zu has %zu dimensions, the first %zu", i - 1,
 				       shape->count, first->count);
 	for (size_t d = 0; d < first->count; d++)
 		if ((int)d != axis && sp_tensor_index(shape, d) != sp_tensor_index(first, d))
-			return sp_call_invalid(call,
-					       "dimension %zu of shape %zu is %lld, of the "
-					       "first %lld",
+			return sp_call_invalid(call, "dimension %zu of shape %zu is %lld, not %lld",
 					       d, i - 1, (long long)sp_tensor_index(shape, d),
 					       (long long)sp_tensor_index(first, d));
 	return SP_OK;
@@ -144,9 +129,9 @@ static sp_status run_offset(const sp_call *call)
 	int64_t wanted, offset = 0;
 	int axis;
 
-	SP_TRY(sp_array__need_rank(call, 0, 0));
+	SP_TRY(sp_call_need_rank(call, 0, 0));
 	SP_TRY(sp_call_scalar(call, 0, &wanted));
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	SP_TRY(sp_array__rank(call, (int64_t)first->count));
 	SP_TRY(sp_call_axis(call, wanted, (int)first->count, &axis));
 	for (size_t i = 1; i < call->in_count; i++) {

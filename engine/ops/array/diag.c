@@ -8,14 +8,6 @@
  * diagonal and zeros elsewhere.  DiagPart: the reverse.
  */
 
-static sp_status prepare(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 1, err));
-	if (prepare->in_dtypes[0] == SP_STRING || prepare->in_dtypes[0] == SP_RESOURCE)
-		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
-	return SP_OK;
-}
-
 static sp_status run_diag(const sp_call *call)
 {
 	const sp_tensor *in = call->in[0], *out = call->out[0];
@@ -58,5 +50,5 @@ static sp_status run_diag_part(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(Diag, NULL, 0, prepare, run_diag);
-SP_DEFINE_OP(DiagPart, NULL, 0, prepare, run_diag_part);
+SP_DEFINE_TYPED_OP(Diag, NULL, 0, "P -> P", run_diag);
+SP_DEFINE_TYPED_OP(DiagPart, NULL, 0, "P -> P", run_diag_part);

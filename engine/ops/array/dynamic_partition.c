@@ -8,9 +8,7 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
 	size_t num;
 
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[0], err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
+	SP_TRY(sp_prepare_types(prepare, "E int32", err));
 	SP_TRY(sp_array__output_count(prepare, "num_partitions", &num, err));
 	return sp_prepare_outputs(prepare, num, prepare->in_dtypes[0], err);
 }
@@ -55,9 +53,7 @@ static sp_status check_shapes(const sp_call *call)
 	for (int d = 0; fits && d < partitions->rank; d++)
 		fits = partitions->dims[d] == data->dims[d];
 	if (!fits)
-		return sp_call_invalid(call,
-				       "data of shape %s does not start with the shape %s of "
-				       "partitions",
+		return sp_call_invalid(call, "data of %s does not start with %s of partitions",
 				       sp_shape_text(data, text),
 				       sp_shape_text(partitions, other_text));
 	/* A scalar partition index adds a dimension. */
@@ -68,11 +64,10 @@ static sp_status run(const sp_call *call)
 {
 	const sp_tensor *data = call->in[0], *partitions = call->in[1];
 	const int32_t *to = sp_tensor_i32(partitions);
-	int64_t *sizes = sp_call_bytes(call, call->out_count, sizeof(*sizes));
+	int64_t *sizes;
 	size_t row;
 
-	if (sizes == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(sizes, call, call->out_count);
 	SP_TRY(check_shapes(call));
 	SP_TRY(count_rows(call, sizes));
 	SP_TRY(make_outputs(call, sizes));

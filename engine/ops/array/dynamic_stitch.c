@@ -19,9 +19,10 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 	if (n == 0 || prepare->in_count % 2 != 0)
 		return sp_error_set(err, SP_INVALID, "%s of %zu inputs", prepare->node->op_name,
 				    prepare->in_count);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_INT32, err));
-	SP_TRY(sp_array__same_dtype(prepare, n, prepare->in_count, err));
+		SP_TRY(sp_prepare_input_dtype(prepare, n + i, prepare->in_dtypes[n], err));
+	}
 	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[n], err));
 	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[n], err);
 }
@@ -30,10 +31,8 @@ static sp_status misfit(const sp_call *call, size_t m)
 {
 	char text[SP_SHAPE_TEXT_SIZE], other_text[SP_SHAPE_TEXT_SIZE];
 
-	return sp_call_invalid(call,
-			       "data %zu of shape %s does not fit its indices of shape %s, or "
-			       "the rows of data 0",
-			       m, sp_shape_text(&call->in[call->in_count / 2 + m]->shape, text),
+	return sp_call_invalid(call, "data %zu of %s does not fit indices of %s or data 0", m,
+			       sp_shape_text(&call->in[call->in_count / 2 + m]->shape, text),
 			       sp_shape_text(&call->in[m]->shape, other_text));
 }
 

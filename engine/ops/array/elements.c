@@ -19,12 +19,6 @@ void sp_elements__fill(void *out, size_t count, const void *element, size_t size
 	}
 }
 
-sp_status sp_elements__prepare_index(const sp_prepare *prepare, size_t i, sp_dtype besides,
-				     sp_error *err)
-{
-	return prepare->in_dtypes[i] == besides ? SP_OK : sp_prepare_input_index(prepare, i, err);
-}
-
 int64_t sp_element__integer(const sp_tensor *tensor, size_t i)
 {
 	switch (tensor->dtype) {
@@ -53,9 +47,7 @@ sp_status sp_elements__widen(const sp_call *call, const sp_tensor *tensor, const
 		*out = tensor->data;
 		return SP_OK;
 	}
-	wide = sp_call_bytes(call, tensor->count, sizeof(*wide));
-	if (wide == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(wide, call, tensor->count);
 	if (tensor->dtype == SP_INT32)
 		for (size_t i = 0; i < tensor->count; i++)
 			wide[i] = sp_tensor_i32(tensor)[i];

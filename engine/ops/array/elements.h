@@ -33,10 +33,6 @@ static inline void sp_element__copy(void *out, size_t i, const void *in, size_t 
 /* Writes `count` copies of the element at `element`. */
 void sp_elements__fill(void *out, size_t count, const void *element, size_t size);
 
-/* SP_INVALID unless input i is int32, int64 or the given third type of integers. */
-SP_MUST_CHECK sp_status sp_elements__prepare_index(const sp_prepare *prepare, size_t i,
-						   sp_dtype besides, sp_error *err);
-
 /* Element i of a tensor of integers of any width; uint64 wraps around. */
 int64_t sp_element__integer(const sp_tensor *tensor, size_t i);
 

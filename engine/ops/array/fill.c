@@ -6,20 +6,12 @@
  * zeros; TensorFlow leaves it uninitialised without `init`.
  */
 
-static sp_status prepare(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_index(prepare, 0, err));
-	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[1], err));
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[1], err);
-}
-
 static sp_status run(const sp_call *call)
 {
 	const sp_tensor *value = call->in[1];
 	sp_shape shape;
 
-	SP_TRY(sp_array__need_scalar(call, 1));
+	SP_TRY(sp_call_need_scalar(call, 1));
 	SP_TRY(sp_array__shape(call, 0, true, &shape));
 	SP_TRY(sp_call_output(call, 0, value->dtype, &shape));
 	sp_elements__fill(call->out[0]->data, call->out[0]->count, value->data,
@@ -27,16 +19,14 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(Fill, NULL, SP_OP_MOVES, prepare, run);
+SP_DEFINE_TYPED_OP(Fill, NULL, SP_OP_MOVES, "index E -> E", run);
 
 static sp_status prepare_empty(sp_prepare *prepare, sp_error *err)
 {
 	sp_dtype *dtype = sp_prepare_state(prepare, sizeof(*dtype));
 
-	if (dtype == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_INT32, err));
+	SP_NEED_MEMORY(dtype, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "int32", err));
 	SP_TRY(sp_node_attr_type(prepare->node, "dtype", SP_INVALID_DTYPE, dtype, err));
 	SP_TRY(sp_array__movable(prepare, *dtype, err));
 	return sp_prepare_outputs(prepare, 1, *dtype, err);

@@ -25,27 +25,13 @@ typedef struct gather_plan {
 	size_t row; /* bytes of inner */
 } gather_plan;
 
-static sp_status prepare(sp_prepare *prepare, size_t inputs, sp_error *err)
+static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
-	SP_TRY(sp_array__prepare(prepare, inputs, err));
-	if (inputs > 2)
-		SP_TRY(sp_prepare_input_index(prepare, 2, err));
-	return sp_elements__prepare_index(prepare, 1, SP_INT16, err);
-}
+	gather_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-static sp_status prepare_gather(sp_prepare *p, sp_error *err)
-{
-	return prepare(p, 2, err);
-}
-
-static sp_status prepare_gather_v2(sp_prepare *p, sp_error *err)
-{
-	gather_state *state = sp_prepare_state(p, sizeof(*state));
-
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_node_attr_int(p->node, "batch_dims", 0, &state->batch_dims, err));
-	return prepare(p, 3, err);
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_node_attr_int(prepare->node, "batch_dims", 0, &state->batch_dims, err));
+	return sp_prepare_types(prepare, "E S index -> E", err);
 }
 
 static sp_status check_batch(const sp_call *call, const sp_shape *params, const sp_shape *indices,
@@ -61,9 +47,7 @@ static sp_status check_batch(const sp_call *call, const sp_shape *params, const 
 				       axis);
 	for (int d = 0; d < n; d++)
 		if (params->dims[d] != indices->dims[d])
-			return sp_call_invalid(call,
-					       "batch dimension %d is %lld of params, %lld "
-					       "of indices",
+			return sp_call_invalid(call, "batch dimension %d is %lld, in indices %lld",
 					       d, (long long)params->dims[d],
 					       (long long)indices->dims[d]);
 	*batch_dims = n;
@@ -224,9 +208,9 @@ static sp_status run_gather_v2(const sp_call *call)
 {
 	const gather_state *state = call->state;
 
-	SP_TRY(sp_array__need_rank(call, 2, 0));
+	SP_TRY(sp_call_need_rank(call, 2, 0));
 	return run(call, sp_tensor_index(call->in[2], 0), state->batch_dims);
 }
 
-SP_DEFINE_OP(Gather, NULL, SP_OP_MOVES, prepare_gather, run_gather);
-SP_DEFINE_OP(GatherV2, NULL, SP_OP_MOVES, prepare_gather_v2, run_gather_v2);
+SP_DEFINE_TYPED_OP(Gather, NULL, SP_OP_MOVES, "E S -> E", run_gather);
+SP_DEFINE_OP(GatherV2, NULL, SP_OP_MOVES, prepare, run_gather_v2);

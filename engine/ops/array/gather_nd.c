@@ -13,12 +13,6 @@
  *     output  [picks..., pk, pk+1, ...]
  */
 
-static sp_status prepare(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 2, err));
-	return sp_elements__prepare_index(prepare, 1, SP_INT16, err);
-}
-
 static sp_status run(const sp_call *call)
 {
 	const sp_tensor *params = call->in[0], *indices = call->in[1];
@@ -53,4 +47,4 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(GatherNd, NULL, SP_OP_MOVES, prepare, run);
+SP_DEFINE_TYPED_OP(GatherNd, NULL, SP_OP_MOVES, "E S -> E", run);

@@ -4,17 +4,11 @@
 
 /* InvertPermutation: y[x[i]] = i. */
 
-static sp_status prepare(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 1, err));
-	return sp_prepare_input_index(prepare, 0, err);
-}
-
 static sp_status run(const sp_call *call)
 {
 	const sp_tensor *in = call->in[0], *out = call->out[0];
 
-	SP_TRY(sp_array__need_rank(call, 0, 1));
+	SP_TRY(sp_call_need_rank(call, 0, 1));
 	if (in->count > INT32_MAX)
 		return sp_call_invalid(call, "a permutation of %zu numbers is too large",
 				       in->count);
@@ -34,4 +28,4 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(InvertPermutation, NULL, 0, prepare, run);
+SP_DEFINE_TYPED_OP(InvertPermutation, NULL, 0, "I -> I", run);

@@ -12,27 +12,10 @@ typedef struct band {
 	size_t size; /* of an element */
 } band;
 
-static sp_status prepare_band(sp_prepare *prepare, sp_error *err)
-{
-	sp_dtype dtype;
-
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(sp_prepare_input_index(prepare, 2, err));
-	dtype = prepare->in_dtypes[0];
-	if (sp_dtype_size(dtype) == 0 || dtype == SP_STRING || dtype == SP_RESOURCE)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
-}
-
 /* Input i as a width of the band, at most `most`; negative stands for `most`. */
 static sp_status read_width(const sp_call *call, size_t i, int64_t most, int64_t *out)
 {
-	char text[SP_SHAPE_TEXT_SIZE];
-
-	if (!sp_tensor_is_scalar(call->in[i]))
-		return sp_call_invalid(call, "a band's width must be a scalar, not of shape %s",
-				       sp_shape_text(&call->in[i]->shape, text));
+	SP_TRY(sp_call_need_rank(call, i, 0));
 	*out = sp_tensor_index(call->in[i], 0);
 	if (*out > most)
 		return sp_call_invalid(call, "a band's width of %lld is more than the matrix' %lld",
@@ -84,5 +67,5 @@ static sp_status run_band(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(BatchMatrixBandPart, NULL, 0, prepare_band, run_band);
-SP_DEFINE_OP(MatrixBandPart, NULL, 0, prepare_band, run_band);
+SP_DEFINE_TYPED_OP(BatchMatrixBandPart, NULL, 0, "P index index -> P", run_band);
+SP_DEFINE_TYPED_OP(MatrixBandPart, NULL, 0, "P index index -> P", run_band);

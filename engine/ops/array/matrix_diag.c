@@ -44,23 +44,16 @@ static sp_status read_align(const sp_node *node, diag_state *state, sp_error *er
 }
 
 /* `k` is the first int32 input; the int32 inputs lie between the inputs of type T. */
-static sp_status prepare(sp_prepare *prepare, int version, size_t inputs, size_t first_int,
-			 size_t last_int, sp_error *err)
+static sp_status prepare(sp_prepare *prepare, int version, const char *types, sp_error *err)
 {
 	diag_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->version = version;
 	state->left_above = state->left_below = true;
 	if (version == 3)
 		SP_TRY(read_align(prepare->node, state, err));
-	SP_TRY(sp_array__prepare(prepare, inputs, err));
-	for (size_t i = 1; i < inputs; i++)
-		SP_TRY(sp_prepare_input_dtype(
-			prepare, i,
-			i >= first_int && i < last_int ? SP_INT32 : prepare->in_dtypes[0], err));
-	return SP_OK;
+	return sp_prepare_types(prepare, types, err);
 }
 
 /* Reads k from input i. */
@@ -247,12 +240,10 @@ static sp_status run_set(const sp_call *call)
 /* Reads num_rows or num_cols; -1 stands for `least`. */
 static sp_status read_size(const sp_call *call, size_t i, int64_t least, int64_t *out)
 {
-	SP_TRY(sp_array__need_rank(call, i, 0));
+	SP_TRY(sp_call_need_rank(call, i, 0));
 	*out = sp_tensor_i32(call->in[i])[0];
 	if (*out != -1 && *out < least)
-		return sp_call_invalid(call,
-				       "the matrix is to be %lld wide, the diagonals need "
-				       "%lld",
+		return sp_call_invalid(call, "the matrix is %lld wide, the diagonals need %lld",
 				       (long long)*out, (long long)least);
 	return SP_OK;
 }
@@ -318,22 +309,22 @@ static sp_status run_make(const sp_call *call)
 	return SP_OK;
 }
 
-#define MATRIX_DIAG(op, version, inputs, first_int, last_int, run_op)         \
-	static sp_status prepare_##op(sp_prepare *p, sp_error *err)           \
-	{                                                                     \
-		return prepare(p, version, inputs, first_int, last_int, err); \
-	}                                                                     \
+#define MATRIX_DIAG(op, version, types, run_op)                     \
+	static sp_status prepare_##op(sp_prepare *p, sp_error *err) \
+	{                                                           \
+		return prepare(p, version, types, err);             \
+	}                                                           \
 	const sp_op sp_op_##op = {.name = #op, .prepare = prepare_##op, .run = run_op}
 
-MATRIX_DIAG(BatchMatrixDiag, 1, 1, 1, 1, run_make);
-MATRIX_DIAG(BatchMatrixDiagPart, 1, 1, 1, 1, run_part);
-MATRIX_DIAG(BatchMatrixSetDiag, 1, 2, 2, 2, run_set);
-MATRIX_DIAG(MatrixDiag, 1, 1, 1, 1, run_make);
-MATRIX_DIAG(MatrixDiagPart, 1, 1, 1, 1, run_part);
-MATRIX_DIAG(MatrixDiagPartV2, 2, 3, 1, 2, run_part);
-MATRIX_DIAG(MatrixDiagPartV3, 3, 3, 1, 2, run_part);
-MATRIX_DIAG(MatrixDiagV2, 2, 5, 1, 4, run_make);
-MATRIX_DIAG(MatrixDiagV3, 3, 5, 1, 4, run_make);
-MATRIX_DIAG(MatrixSetDiag, 1, 2, 2, 2, run_set);
-MATRIX_DIAG(MatrixSetDiagV2, 2, 3, 2, 3, run_set);
-MATRIX_DIAG(MatrixSetDiagV3, 3, 3, 2, 3, run_set);
+MATRIX_DIAG(BatchMatrixDiag, 1, "E -> E", run_make);
+MATRIX_DIAG(BatchMatrixDiagPart, 1, "E -> E", run_part);
+MATRIX_DIAG(BatchMatrixSetDiag, 1, "E E -> E", run_set);
+MATRIX_DIAG(MatrixDiag, 1, "E -> E", run_make);
+MATRIX_DIAG(MatrixDiagPart, 1, "E -> E", run_part);
+MATRIX_DIAG(MatrixDiagPartV2, 2, "E int32 E -> E", run_part);
+MATRIX_DIAG(MatrixDiagPartV3, 3, "E int32 E -> E", run_part);
+MATRIX_DIAG(MatrixDiagV2, 2, "E int32 int32 int32 E -> E", run_make);
+MATRIX_DIAG(MatrixDiagV3, 3, "E int32 int32 int32 E -> E", run_make);
+MATRIX_DIAG(MatrixSetDiag, 1, "E E -> E", run_set);
+MATRIX_DIAG(MatrixSetDiagV2, 2, "E E int32 -> E", run_set);
+MATRIX_DIAG(MatrixSetDiagV3, 3, "E E int32 -> E", run_set);

@@ -20,17 +20,13 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 	one_hot_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype indices;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 4, err));
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "T int32 E E -> E", err));
 	SP_TRY(sp_node_attr_int(prepare->node, "axis", -1, &state->axis, err));
 	indices = prepare->in_dtypes[0];
 	if (indices != SP_UINT8 && indices != SP_INT8 && indices != SP_INT32 && indices != SP_INT64)
 		return sp_prepare_unsupported(prepare, indices, err);
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
-	SP_TRY(sp_array__same_dtype(prepare, 2, 4, err));
-	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[2], err));
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[2], err);
+	return SP_OK;
 }
 
 static inline int64_t index_at(const sp_tensor *indices, size_t i)
@@ -55,7 +51,7 @@ static sp_status out_shape(const sp_call *call, sp_shape *out, int *axis)
 		return sp_call_invalid(call, "axis %lld is neither -1 nor in [0, %d]",
 				       (long long)state->axis, in->rank);
 	for (size_t i = 1; i < 4; i++)
-		SP_TRY(sp_array__need_rank(call, i, 0));
+		SP_TRY(sp_call_need_rank(call, i, 0));
 	depth = sp_tensor_i32(call->in[1])[0];
 	if (depth < 0)
 		return sp_call_invalid(call, "depth is %d", depth);

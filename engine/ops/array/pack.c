@@ -14,8 +14,7 @@ static sp_status read_axis(sp_prepare *prepare, sp_error *err)
 {
 	pack_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	return sp_node_attr_int(prepare->node, "axis", 0, &state->axis, err);
 }
 
@@ -24,11 +23,7 @@ static sp_status read_axis(sp_prepare *prepare, sp_error *err)
 static sp_status prepare_pack(sp_prepare *prepare, sp_error *err)
 {
 	SP_TRY(read_axis(prepare, err));
-	if (prepare->in_count == 0)
-		return sp_error_set(err, SP_INVALID, "Pack of no inputs");
-	SP_TRY(sp_array__same_dtype(prepare, 0, prepare->in_count, err));
-	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[0], err));
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
+	return sp_prepare_types(prepare, "E+ -> E", err);
 }
 
 static sp_status check_same_shapes(const sp_call *call)
@@ -38,9 +33,7 @@ static sp_status check_same_shapes(const sp_call *call)
 
 	for (size_t i = 1; i < call->in_count; i++)
 		if (!sp_shape_equal(&call->in[i]->shape, first))
-			return sp_call_invalid(call,
-					       "all values must have one shape: value 0 has %s, "
-					       "value %zu %s",
+			return sp_call_invalid(call, "value 0 has shape %s, value %zu has %s",
 					       sp_shape_text(first, text), i,
 					       sp_shape_text(&call->in[i]->shape, other_text));
 	return SP_OK;
@@ -86,8 +79,7 @@ static sp_status prepare_unpack(sp_prepare *prepare, sp_error *err)
 	size_t num;
 
 	SP_TRY(read_axis(prepare, err));
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[0], err));
+	SP_TRY(sp_prepare_types(prepare, "E", err));
 	SP_TRY(sp_array__output_count(prepare, "num", &num, err));
 	return sp_prepare_outputs(prepare, num, prepare->in_dtypes[0], err);
 }

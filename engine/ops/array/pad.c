@@ -10,19 +10,6 @@
  * {before, after}.
  */
 
-static sp_status prepare_pad(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 2, err));
-	return sp_prepare_input_index(prepare, 1, err);
-}
-
-static sp_status prepare_pad_v2(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 3, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	return sp_prepare_input_dtype(prepare, 2, prepare->in_dtypes[0], err);
-}
-
 /* The shape of the output, and where the input begins in it. */
 static sp_status read_paddings(const sp_call *call, sp_shape *shape, int64_t first[SP_MAX_RANK])
 {
@@ -89,9 +76,9 @@ static sp_status run_pad(const sp_call *call)
 
 static sp_status run_pad_v2(const sp_call *call)
 {
-	SP_TRY(sp_array__need_rank(call, 2, 0));
+	SP_TRY(sp_call_need_rank(call, 2, 0));
 	return run(call, call->in[2]->data);
 }
 
-SP_DEFINE_OP(Pad, NULL, 0, prepare_pad, run_pad);
-SP_DEFINE_OP(PadV2, NULL, 0, prepare_pad_v2, run_pad_v2);
+SP_DEFINE_TYPED_OP(Pad, NULL, 0, "E index -> E", run_pad);
+SP_DEFINE_TYPED_OP(PadV2, NULL, 0, "E index E -> E", run_pad_v2);

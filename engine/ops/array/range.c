@@ -10,18 +10,6 @@
  * stop exactly.
  */
 
-static sp_status prepare_range(sp_prepare *prepare, sp_error *err)
-{
-	sp_dtype dtype;
-
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_array__same_dtype(prepare, 0, 3, err));
-	dtype = prepare->in_dtypes[0];
-	if (dtype != SP_FLOAT && dtype != SP_DOUBLE && dtype != SP_INT32 && dtype != SP_INT64)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
-}
-
 /* The difference of two int64, which may need 64 unsigned bits. */
 static uint64_t distance(int64_t a, int64_t b)
 {
@@ -34,7 +22,6 @@ static sp_status run_int_range(const sp_call *call)
 	int64_t delta = sp_tensor_index(call->in[2], 0);
 	sp_dtype dtype = call->in[0]->dtype;
 	uint64_t range = distance(start, limit), step = distance(delta, 0), count;
-	sp_shape shape;
 
 	if (delta == 0)
 		return sp_call_invalid(call, "delta is 0");
@@ -45,8 +32,7 @@ static sp_status run_int_range(const sp_call *call)
 	if (count > INT64_MAX)
 		return sp_call_invalid(call, "a range of %llu numbers is too large",
 				       (unsigned long long)count);
-	shape = sp_shape_vector((int64_t)count);
-	SP_TRY(sp_call_output(call, 0, dtype, &shape));
+	SP_TRY(sp_call_output_vector(call, 0, dtype, (int64_t)count));
 	if (dtype == SP_INT32) {
 		int32_t *out = sp_tensor_i32(call->out[0]);
 
@@ -86,7 +72,7 @@ static sp_status run_range(const sp_call *call)
 	const void *delta = call->in[2]->data;
 
 	for (size_t i = 0; i < 3; i++)
-		SP_TRY(sp_array__need_scalar(call, i));
+		SP_TRY(sp_call_need_scalar(call, i));
 	if (call->in[0]->dtype == SP_FLOAT) {
 		float value = *(const float *)start, end = *(const float *)limit;
 		float step = *(const float *)delta;
@@ -113,12 +99,10 @@ static sp_status run_range(const sp_call *call)
 
 static sp_status prepare_linspace(sp_prepare *prepare, sp_error *err)
 {
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_array__same_dtype(prepare, 0, 2, err));
-	SP_TRY(sp_prepare_input_index(prepare, 2, err));
+	SP_TRY(sp_prepare_types(prepare, "T T index -> T", err));
 	if (prepare->in_dtypes[0] != SP_FLOAT && prepare->in_dtypes[0] != SP_DOUBLE)
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
+	return SP_OK;
 }
 
 static void fill_f32(float *out, int64_t n, float start, float stop)
@@ -146,16 +130,14 @@ static void fill_f64(double *out, int64_t n, double start, double stop)
 static sp_status run_linspace(const sp_call *call)
 {
 	const sp_tensor *start = call->in[0], *stop = call->in[1];
-	sp_shape shape;
 	int64_t n;
 
 	for (size_t i = 0; i < 3; i++)
-		SP_TRY(sp_array__need_scalar(call, i));
+		SP_TRY(sp_call_need_scalar(call, i));
 	n = sp_tensor_index(call->in[2], 0);
 	if (n <= 0)
 		return sp_call_invalid(call, "num is %lld, not above 0", (long long)n);
-	shape = sp_shape_vector(n);
-	SP_TRY(sp_call_output(call, 0, start->dtype, &shape));
+	SP_TRY(sp_call_output_vector(call, 0, start->dtype, n));
 	if (start->dtype == SP_FLOAT)
 		fill_f32(call->out[0]->data, n, *sp_tensor_f32(start), *sp_tensor_f32(stop));
 	else
@@ -164,4 +146,4 @@ static sp_status run_linspace(const sp_call *call)
 }
 
 SP_DEFINE_OP(LinSpace, NULL, 0, prepare_linspace, run_linspace);
-SP_DEFINE_OP(Range, NULL, 0, prepare_range, run_range);
+SP_DEFINE_TYPED_OP(Range, NULL, 0, "N N N -> N", run_range);

@@ -7,13 +7,6 @@
 
 /* ----------------------------------------------------------------- Reshape */
 
-static sp_status prepare_reshape(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
-}
-
 /*
  * Reads the requested shape.  *inferred is the dimension that is -1, or -1 without one; *product is
  * the product of the dimensions that are neither -1 nor 0.
@@ -23,7 +16,7 @@ static sp_status read_sizes(const sp_call *call, sp_shape *out, int *inferred, i
 	const sp_tensor *sizes = call->in[1];
 
 	if (sizes->shape.rank > 1)
-		return sp_array__need_rank(call, 1, 1);
+		return sp_call_need_rank(call, 1, 1);
 	SP_TRY(sp_array__rank(call, (int64_t)sizes->count));
 	out->rank = (int32_t)sizes->count;
 	*inferred = -1;
@@ -71,9 +64,7 @@ static sp_status infer_dimension(const sp_call *call, sp_shape *out, int inferre
 			return sp_call_invalid(call, "the input's shape is too large to reshape");
 	}
 	if (!zero_left_out && count % product != 0)
-		return sp_call_invalid(call,
-				       "a tensor of %lld elements cannot be reshaped: the wanted "
-				       "shape requires a multiple of %lld",
+		return sp_call_invalid(call, "cannot reshape %lld elements to a multiple of %lld",
 				       (long long)count, (long long)product);
 	out->dims[inferred] = count / product;
 	return SP_OK;
@@ -100,12 +91,6 @@ static sp_status run_reshape(const sp_call *call)
 /* -------------------------------------------------------------- ExpandDims */
 
 /* Variants are refused here and in Squeeze, as in TensorFlow. */
-static sp_status prepare_expand_dims(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(prepare_reshape(prepare, err));
-	return sp_array__movable(prepare, prepare->in_dtypes[0], err);
-}
-
 static sp_status run_expand_dims(const sp_call *call)
 {
 	const sp_shape *in = &call->in[0]->shape;
@@ -139,14 +124,12 @@ static sp_status prepare_squeeze(sp_prepare *prepare, sp_error *err)
 	squeeze_state *state = sp_prepare_state(prepare, sizeof(*state));
 	const sp_attr *dims;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[0], err));
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "E -> E", err));
 	SP_TRY(sp_node_attr_list(prepare->node, "squeeze_dims", SP_ATTR_INT, &dims, err));
 	state->dims = dims->i_list;
 	state->count = dims->count;
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
+	return SP_OK;
 }
 
 static sp_status run_squeeze(const sp_call *call)
@@ -178,11 +161,11 @@ static sp_status prepare_ensure_shape(sp_prepare *prepare, sp_error *err)
 {
 	const sp_attr *shape = sp_node_attr(prepare->node, "shape");
 
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_TRY(sp_prepare_types(prepare, "T -> T", err));
 	if (shape == NULL || shape->kind != SP_ATTR_SHAPE)
 		return sp_error_set(err, SP_INVALID, "attribute 'shape' is not a shape");
 	prepare->state = (void *)shape->shape;
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
+	return SP_OK;
 }
 
 static sp_status run_ensure_shape(const sp_call *call)
@@ -205,6 +188,6 @@ static sp_status run_ensure_shape(const sp_call *call)
 }
 
 SP_DEFINE_OP(EnsureShape, NULL, 0, prepare_ensure_shape, run_ensure_shape);
-SP_DEFINE_OP(ExpandDims, NULL, 0, prepare_expand_dims, run_expand_dims);
-SP_DEFINE_OP(Reshape, NULL, SP_OP_MOVES, prepare_reshape, run_reshape);
+SP_DEFINE_TYPED_OP(ExpandDims, NULL, 0, "E index -> E", run_expand_dims);
+SP_DEFINE_TYPED_OP(Reshape, NULL, SP_OP_MOVES, "T index -> T", run_reshape);
 SP_DEFINE_OP(Squeeze, NULL, 0, prepare_squeeze, run_squeeze);

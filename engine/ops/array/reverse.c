@@ -11,18 +11,6 @@
 
 /* -------------------------------------------------------------- ReverseV2 */
 
-static sp_status prepare_reverse(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 2, err));
-	return sp_prepare_input_dtype(prepare, 1, SP_BOOL, err);
-}
-
-static sp_status prepare_reverse_v2(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 2, err));
-	return sp_prepare_input_index(prepare, 1, err);
-}
-
 static sp_status reverse(const sp_call *call, const bool backwards[SP_MAX_RANK])
 {
 	const sp_tensor *in = call->in[0];
@@ -59,7 +47,7 @@ static sp_status run_reverse(const sp_call *call)
 		sp_array__pass(call, 0, 0);
 		return SP_OK;
 	}
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	if (marks->count != (size_t)in->shape.rank)
 		return sp_call_invalid(call, "%zu marks for rank %d", marks->count, in->shape.rank);
 	return reverse(call, sp_tensor_bool(marks));
@@ -74,7 +62,7 @@ static sp_status run_reverse_v2(const sp_call *call)
 		sp_array__pass(call, 0, 0);
 		return SP_OK;
 	}
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	for (size_t i = 0; i < axes->count; i++) {
 		int axis;
 
@@ -97,10 +85,8 @@ static sp_status prepare_sequence(sp_prepare *prepare, sp_error *err)
 {
 	sequence_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_array__prepare(prepare, 2, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "E index -> E", err));
 	SP_TRY(sp_node_attr_int(prepare->node, "seq_dim", -1, &state->seq_dim, err));
 	SP_TRY(sp_node_attr_int(prepare->node, "batch_dim", 0, &state->batch_dim, err));
 	if (state->seq_dim < 0 || state->batch_dim < 0 || state->seq_dim == state->batch_dim)
@@ -119,7 +105,7 @@ static sp_status check_lengths(const sp_call *call)
 		return sp_call_invalid(call, "seq_dim is %lld and batch_dim %lld for rank %d",
 				       (long long)state->seq_dim, (long long)state->batch_dim,
 				       in->rank);
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	if (lengths->shape.dims[0] != in->dims[state->batch_dim])
 		return sp_call_invalid(call, "%zu lengths for a batch of %lld", lengths->count,
 				       (long long)in->dims[state->batch_dim]);
@@ -170,6 +156,6 @@ static sp_status run_sequence(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(Reverse, NULL, 0, prepare_reverse, run_reverse);
+SP_DEFINE_TYPED_OP(Reverse, NULL, 0, "E bool -> E", run_reverse);
 SP_DEFINE_OP(ReverseSequence, NULL, 0, prepare_sequence, run_sequence);
-SP_DEFINE_OP(ReverseV2, NULL, 0, prepare_reverse_v2, run_reverse_v2);
+SP_DEFINE_TYPED_OP(ReverseV2, NULL, 0, "E index -> E", run_reverse_v2);

@@ -5,13 +5,6 @@
 
 /* Roll: every element moves `shift` positions along `axis`, cyclically. */
 
-static sp_status prepare(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 3, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	return sp_prepare_input_index(prepare, 2, err);
-}
-
 /* How far each dimension is rolled, in [0, dim). */
 static sp_status read_shifts(const sp_call *call, int64_t shifts[SP_MAX_RANK])
 {
@@ -21,8 +14,8 @@ static sp_status read_shifts(const sp_call *call, int64_t shifts[SP_MAX_RANK])
 	if (in->rank == 0)
 		return sp_call_invalid(call, "a scalar cannot be rolled");
 	if (shift->shape.rank > 1 || !sp_shape_equal(&shift->shape, &axes->shape))
-		return sp_call_invalid(call, "shift and axis must be two scalars or two vectors of "
-					     "one size");
+		return sp_call_invalid(call,
+				       "shift and axis are no scalars or vectors of one size");
 	for (size_t i = 0; i < shift->count; i++) {
 		int64_t dim, by;
 		int axis;
@@ -90,4 +83,4 @@ static sp_status run(const sp_call *call)
 	}
 }
 
-SP_DEFINE_OP(Roll, NULL, SP_OP_MOVES, prepare, run);
+SP_DEFINE_TYPED_OP(Roll, NULL, SP_OP_MOVES, "E index index -> E", run);

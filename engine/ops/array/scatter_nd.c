@@ -88,8 +88,7 @@ static sp_status choose(sp_prepare *prepare, scatter_mode mode, sp_dtype dtype, 
 {
 	scatter_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->parts = is_complex(dtype) ? 2 : 1;
 	if (mode == SCATTER_UPDATE)
 		return SP_OK;
@@ -101,9 +100,7 @@ static sp_status choose(sp_prepare *prepare, scatter_mode mode, sp_dtype dtype, 
 
 static sp_status prepare_tensor(sp_prepare *prepare, scatter_mode mode, sp_error *err)
 {
-	SP_TRY(sp_array__prepare(prepare, 3, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, prepare->in_dtypes[0], err));
+	SP_TRY(sp_prepare_types(prepare, "E index E -> E", err));
 	return choose(prepare, mode, prepare->in_dtypes[0], err);
 }
 
@@ -123,16 +120,14 @@ static sp_status prepare_scatter_nd(sp_prepare *prepare, sp_error *err)
 {
 	sp_dtype dtype;
 
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_prepare_input_index(prepare, 0, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, prepare->in_dtypes[0], err));
+	SP_TRY(sp_prepare_types(prepare, "I T I -> T", err));
 	dtype = prepare->in_dtypes[1];
 	SP_TRY(choose(prepare,
 		      dtype == SP_STRING || dtype == SP_BOOL ? SCATTER_UPDATE : SCATTER_ADD, dtype,
 		      err));
 	if (dtype == SP_BOOL)
 		((scatter_state *)prepare->state)->combine = either;
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return SP_OK;
 }
 
 /* Makes the index into `shape` and checks that there is a row of updates for each. */
@@ -213,9 +208,7 @@ static sp_status join_strings(const sp_call *call, const sp_nd_index *index,
 		for (size_t i = 0; round == 0 && i < call->out[0]->count; i++) {
 			if (out[i].size == 0)
 				continue;
-			out[i].data = sp_call_bytes(call, out[i].size, 1);
-			if (out[i].data == NULL)
-				return sp_call_no_memory(call);
+			SP_CALL_BYTES(out[i].data, call, out[i].size, 1);
 			out[i].size = 0;
 		}
 	}

@@ -23,12 +23,6 @@ static sp_status prepare_one(sp_prepare *prepare, sp_error *err)
 	return prepare_shapes(prepare, err);
 }
 
-static sp_status prepare_rank(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	return sp_prepare_outputs(prepare, 1, SP_INT32, err);
-}
-
 static sp_status check_fits(const sp_call *call, sp_dtype dtype, int64_t value)
 {
 	if (dtype == SP_INT64 || value <= INT32_MAX)
@@ -46,9 +40,8 @@ static sp_status run_shapes(const sp_call *call)
 {
 	for (size_t i = 0; i < call->out_count; i++) {
 		const sp_shape *in = &call->in[i]->shape;
-		sp_shape shape = sp_shape_vector(in->rank);
 
-		SP_TRY(sp_call_output(call, i, out_dtype(call), &shape));
+		SP_TRY(sp_call_output_vector(call, i, out_dtype(call), in->rank));
 		for (int d = 0; d < in->rank; d++) {
 			SP_TRY(check_fits(call, out_dtype(call), in->dims[d]));
 			sp_array__put_index(call->out[i], (size_t)d, in->dims[d]);
@@ -59,9 +52,7 @@ static sp_status run_shapes(const sp_call *call)
 
 static sp_status run_size(const sp_call *call)
 {
-	sp_shape shape = sp_shape_scalar();
-
-	SP_TRY(sp_call_output(call, 0, out_dtype(call), &shape));
+	SP_TRY(sp_call_output_scalar(call, 0, out_dtype(call)));
 	SP_TRY(check_fits(call, out_dtype(call), (int64_t)call->in[0]->count));
 	sp_array__put_index(call->out[0], 0, (int64_t)call->in[0]->count);
 	return SP_OK;
@@ -69,14 +60,12 @@ static sp_status run_size(const sp_call *call)
 
 static sp_status run_rank(const sp_call *call)
 {
-	sp_shape shape = sp_shape_scalar();
-
-	SP_TRY(sp_call_output(call, 0, SP_INT32, &shape));
+	SP_TRY(sp_call_output_scalar(call, 0, SP_INT32));
 	sp_tensor_i32(call->out[0])[0] = call->in[0]->shape.rank;
 	return SP_OK;
 }
 
-SP_DEFINE_OP(Rank, NULL, 0, prepare_rank, run_rank);
+SP_DEFINE_TYPED_OP(Rank, NULL, 0, "T -> int32", run_rank);
 SP_DEFINE_OP(Shape, NULL, 0, prepare_one, run_shapes);
 SP_DEFINE_OP(ShapeN, "output:N", 0, prepare_shapes, run_shapes);
 SP_DEFINE_OP(Size, NULL, 0, prepare_one, run_size);

@@ -3,13 +3,6 @@
 
 /* Slice: `size` elements from `begin` on along each dimension; -1: all that are left. */
 
-static sp_status prepare(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 3, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	return sp_prepare_input_dtype(prepare, 2, prepare->in_dtypes[1], err);
-}
-
 /* Reads the range of a dimension of `dim` elements: its first index and its size. */
 static sp_status range_of(const sp_call *call, int d, int64_t dim, int64_t *begin, int64_t *size)
 {
@@ -36,7 +29,7 @@ static sp_status run(const sp_call *call)
 	int64_t offset = 0;
 
 	for (size_t i = 1; i <= 2; i++) {
-		SP_TRY(sp_array__need_rank(call, i, 1));
+		SP_TRY(sp_call_need_rank(call, i, 1));
 		if (call->in[i]->count != (size_t)rank)
 			return sp_call_invalid(call, "input %zu has %zu elements for rank %d", i,
 					       call->in[i]->count, rank);
@@ -61,4 +54,4 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(Slice, NULL, 0, prepare, run);
+SP_DEFINE_TYPED_OP(Slice, NULL, 0, "E I I -> E", run);

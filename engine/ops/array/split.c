@@ -13,9 +13,7 @@ static sp_status prepare_split(sp_prepare *prepare, sp_error *err)
 {
 	size_t num;
 
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_INT32, err));
-	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[1], err));
+	SP_TRY(sp_prepare_types(prepare, "int32 E", err));
 	SP_TRY(sp_array__output_count(prepare, "num_split", &num, err));
 	return sp_prepare_outputs(prepare, num, prepare->in_dtypes[1], err);
 }
@@ -25,10 +23,9 @@ static sp_status prepare_split_v(sp_prepare *prepare, sp_error *err)
 {
 	size_t num;
 
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_elements__prepare_index(prepare, 1, SP_INT8, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, SP_INT32, err));
-	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[0], err));
+	SP_TRY(sp_prepare_types(prepare, "E any int32", err));
+	if (prepare->in_dtypes[1] != SP_INT8)
+		SP_TRY(sp_prepare_input_index(prepare, 1, err));
 	SP_TRY(sp_array__output_count(prepare, "num_split", &num, err));
 	return sp_prepare_outputs(prepare, num, prepare->in_dtypes[0], err);
 }
@@ -61,7 +58,7 @@ static sp_status read_axis(const sp_call *call, size_t input, int rank, int *axi
 {
 	int64_t wanted;
 
-	SP_TRY(sp_array__need_rank(call, input, 0));
+	SP_TRY(sp_call_need_rank(call, input, 0));
 	SP_TRY(sp_call_scalar(call, input, &wanted));
 	return sp_call_axis(call, wanted, rank, axis);
 }
@@ -93,7 +90,7 @@ static sp_status check_sizes(const sp_call *call, int64_t dim, int64_t *rest)
 	int64_t sum = 0;
 	bool open = false;
 
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	if (sizes->count != call->out_count)
 		return sp_call_invalid(call, "%zu sizes for %zu parts", sizes->count,
 				       call->out_count);

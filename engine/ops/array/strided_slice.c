@@ -40,16 +40,13 @@ static bool has_bit(int64_t mask, size_t i)
 	return mask >> i & 1;
 }
 
-static sp_status prepare_any(sp_prepare *prepare, size_t inputs, sp_error *err)
+static sp_status prepare_any(sp_prepare *prepare, const char *types, sp_error *err)
 {
 	slice_state *state = sp_prepare_state(prepare, sizeof(*state));
 	const sp_node *node = prepare->node;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_array__prepare(prepare, inputs, err));
-	SP_TRY(sp_elements__prepare_index(prepare, 1, SP_INT16, err));
-	SP_TRY(sp_array__same_dtype(prepare, 1, 4, err));
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, types, err));
 	SP_TRY(sp_node_attr_int(node, "begin_mask", 0, &state->begin_mask, err));
 	SP_TRY(sp_node_attr_int(node, "end_mask", 0, &state->end_mask, err));
 	SP_TRY(sp_node_attr_int(node, "ellipsis_mask", 0, &state->ellipsis_mask, err));
@@ -62,7 +59,7 @@ static sp_status prepare_any(sp_prepare *prepare, size_t inputs, sp_error *err)
 
 static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
-	return prepare_any(prepare, 4, err);
+	return prepare_any(prepare, "E S S S -> E", err);
 }
 
 /* Adds a dimension to the slice. */
@@ -100,9 +97,7 @@ static sp_status add_single(const sp_call *call, slice_plan *plan, int64_t begin
 	int64_t at = begin < 0 ? begin + dim : begin;
 
 	if (at < 0 || at >= dim)
-		return sp_call_invalid(call,
-				       "slice index %lld of dimension %d, which is %lld, is "
-				       "out of bounds",
+		return sp_call_invalid(call, "slice index %lld is not in dimension %d of %lld",
 				       (long long)begin, plan->dim, (long long)dim);
 	add_box(plan, at, 1, 1);
 	return SP_OK;
@@ -191,7 +186,7 @@ static sp_status make_plan(const sp_call *call, slice_plan *plan)
 static sp_status check_entries(const sp_call *call)
 {
 	for (size_t i = 1; i <= 3; i++)
-		SP_TRY(sp_array__need_rank(call, i, 1));
+		SP_TRY(sp_call_need_rank(call, i, 1));
 	if (call->in[2]->count != call->in[1]->count || call->in[3]->count != call->in[1]->count)
 		return sp_call_invalid(call,
 				       "begin, end and strides have %zu, %zu and %zu elements",
@@ -230,11 +225,7 @@ static sp_status run(const sp_call *call)
 
 static sp_status prepare_gradient(sp_prepare *prepare, sp_error *err)
 {
-	SP_TRY(prepare_any(prepare, 5, err));
-	SP_TRY(sp_prepare_input_index(prepare, 0, err));
-	if (sp_dtype_size(prepare->in_dtypes[4]) == 0)
-		return sp_prepare_unsupported(prepare, prepare->in_dtypes[4], err);
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[4], err);
+	return prepare_any(prepare, "index S S S E -> E", err);
 }
 
 static sp_status run_gradient(const sp_call *call)

@@ -7,12 +7,6 @@
  * broadcast to a shape.  BroadcastArgs: the shape that two shapes broadcast to.
  */
 
-static sp_status prepare(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 2, err));
-	return sp_prepare_input_index(prepare, 1, err);
-}
-
 /*
  * A tiled dimension becomes two dimensions of the plan: the repeats, with stride 0 in the input,
  * and the elements.
@@ -39,7 +33,7 @@ static sp_status run_tile(const sp_call *call)
 	const sp_tensor *in = call->in[0], *multiples = call->in[1];
 	sp_shape shape = {.rank = in->shape.rank};
 
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	if (multiples->count != (size_t)shape.rank)
 		return sp_call_invalid(call, "%zu multiples for rank %d", multiples->count,
 				       shape.rank);
@@ -78,9 +72,7 @@ static sp_status run_broadcast_to(const sp_call *call)
 	for (int d = lead; d < shape.rank; d++)
 		if (lead < 0 ||
 		    (in->shape.dims[d - lead] != 1 && in->shape.dims[d - lead] != shape.dims[d]))
-			return sp_call_invalid(call,
-					       "a tensor of shape %s cannot be broadcast to "
-					       "%s",
+			return sp_call_invalid(call, "shape %s cannot be broadcast to %s",
 					       sp_shape_text(&in->shape, text),
 					       sp_shape_text(&shape, to_text));
 	if (sp_shape_equal(&shape, &in->shape)) {
@@ -105,31 +97,20 @@ static sp_status run_broadcast_to(const sp_call *call)
 
 /* ----------------------------------------------------------- BroadcastArgs */
 
-static sp_status prepare_args(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_index(prepare, 0, err));
-	SP_TRY(sp_array__same_dtype(prepare, 0, 2, err));
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
-}
-
 static sp_status run_args(const sp_call *call)
 {
 	const sp_tensor *a = call->in[0], *b = call->in[1];
 	size_t rank = a->count > b->count ? a->count : b->count;
-	sp_shape shape = sp_shape_vector((int64_t)rank);
 
-	SP_TRY(sp_array__need_rank(call, 0, 1));
-	SP_TRY(sp_array__need_rank(call, 1, 1));
-	SP_TRY(sp_call_output(call, 0, a->dtype, &shape));
+	SP_TRY(sp_call_need_rank(call, 0, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
+	SP_TRY(sp_call_output_vector(call, 0, a->dtype, (int64_t)rank));
 	for (size_t i = 1; i <= rank; i++) { /* from the last dimension to the first */
 		int64_t x = i <= a->count ? sp_tensor_index(a, a->count - i) : 1;
 		int64_t y = i <= b->count ? sp_tensor_index(b, b->count - i) : 1;
 
 		if (x != y && x != 1 && y != 1)
-			return sp_call_invalid(call,
-					       "dimensions %lld and %lld cannot be broadcast "
-					       "together",
+			return sp_call_invalid(call, "dimensions %lld and %lld do not broadcast",
 					       (long long)x, (long long)y);
 		sp_array__put_index(call->out[0], rank - i, x != 1 ? x : y);
 	}
@@ -137,12 +118,6 @@ static sp_status run_args(const sp_call *call)
 }
 
 /* --------------------------------------------------- BroadcastGradientArgs */
-
-static sp_status prepare_gradient_args(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(prepare_args(prepare, err));
-	return sp_prepare_outputs(prepare, 2, prepare->in_dtypes[0], err);
-}
 
 /* The i-th dimension from the end. */
 static int64_t dim_from_end(const sp_tensor *shape, size_t i)
@@ -156,16 +131,14 @@ static sp_status run_gradient_args(const sp_call *call)
 	size_t rank = in[0]->count > in[1]->count ? in[0]->count : in[1]->count;
 	bool same = in[0]->count == in[1]->count;
 
-	SP_TRY(sp_array__need_rank(call, 0, 1));
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 0, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	for (size_t i = 0; i < rank; i++) {
 		int64_t x = dim_from_end(in[0], i), y = dim_from_end(in[1], i);
 
 		same = same && x == y;
 		if (x != y && x != 1 && y != 1)
-			return sp_call_invalid(call,
-					       "dimensions %lld and %lld cannot be broadcast "
-					       "together",
+			return sp_call_invalid(call, "dimensions %lld and %lld do not broadcast",
 					       (long long)x, (long long)y);
 	}
 	for (size_t k = 0; k < 2; k++) {
@@ -182,7 +155,7 @@ static sp_status run_gradient_args(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(BroadcastGradientArgs, "r0 r1", 0, prepare_gradient_args, run_gradient_args);
-SP_DEFINE_OP(BroadcastArgs, NULL, 0, prepare_args, run_args);
-SP_DEFINE_OP(BroadcastTo, NULL, SP_OP_MOVES, prepare, run_broadcast_to);
-SP_DEFINE_OP(Tile, NULL, SP_OP_MOVES, prepare, run_tile);
+SP_DEFINE_TYPED_OP(BroadcastGradientArgs, "r0 r1", 0, "I I -> I I", run_gradient_args);
+SP_DEFINE_TYPED_OP(BroadcastArgs, NULL, 0, "I I -> I", run_args);
+SP_DEFINE_TYPED_OP(BroadcastTo, NULL, SP_OP_MOVES, "E index -> E", run_broadcast_to);
+SP_DEFINE_TYPED_OP(Tile, NULL, SP_OP_MOVES, "E index -> E", run_tile);

@@ -6,17 +6,11 @@
  * conjugates complex numbers.
  */
 
-static sp_status prepare_transpose(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 2, err));
-	return sp_prepare_input_index(prepare, 1, err);
-}
-
 static sp_status read_permutation(const sp_call *call, int rank, int perm[SP_MAX_RANK])
 {
 	bool used[SP_MAX_RANK] = {false};
 
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	if (call->in[1]->count != (size_t)rank)
 		return sp_call_invalid(call, "a permutation of %zu for rank %d", call->in[1]->count,
 				       rank);
@@ -97,5 +91,5 @@ static sp_status run_conjugate(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(ConjugateTranspose, NULL, 0, prepare_transpose, run_conjugate);
-SP_DEFINE_OP(Transpose, NULL, 0, prepare_transpose, run_transpose);
+SP_DEFINE_TYPED_OP(ConjugateTranspose, NULL, 0, "E index -> E", run_conjugate);
+SP_DEFINE_TYPED_OP(Transpose, NULL, 0, "E index -> E", run_transpose);

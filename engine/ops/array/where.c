@@ -7,17 +7,6 @@
  * counts as nonzero, -0.0 as zero.
  */
 
-static sp_status prepare(sp_prepare *prepare, sp_error *err)
-{
-	sp_dtype dtype;
-
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	dtype = prepare->in_dtypes[0];
-	if (sp_dtype_size(dtype) == 0 || dtype == SP_STRING || dtype == SP_RESOURCE)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, SP_INT64, err);
-}
-
 static inline bool is_set(const sp_tensor *in, size_t i)
 {
 	switch (in->dtype) {
@@ -70,12 +59,10 @@ static sp_status run(const sp_call *call)
 	const sp_tensor *in = call->in[0];
 	int rank = in->shape.rank;
 	int64_t at[SP_MAX_RANK] = {0}, *out;
-	sp_shape shape;
 
 	if (rank == 0)
 		return sp_call_invalid(call, "the condition is a scalar");
-	shape = sp_shape_matrix((int64_t)count_set(in), rank);
-	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
+	SP_TRY(sp_call_output_matrix(call, 0, SP_INT64, (int64_t)count_set(in), rank));
 	out = sp_tensor_i64(call->out[0]);
 	for (size_t i = 0; i < in->count; i++) {
 		int d = rank - 1;
@@ -90,4 +77,4 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(Where, NULL, 0, prepare, run);
+SP_DEFINE_TYPED_OP(Where, NULL, 0, "P -> int64", run);

@@ -163,13 +163,9 @@ static sp_status prepare_assert(sp_prepare *prepare, sp_error *err)
 {
 	assert_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an assertion");
-	if (prepare->in_count == 0)
-		return sp_prepare_inputs(prepare, 1, err);
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_BOOL, err));
-	SP_TRY(sp_node_attr_int(prepare->node, "summarize", 3, &state->summarize, err));
-	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
+	SP_NEED_MEMORY(state, err, "an assertion");
+	SP_TRY(sp_prepare_types(prepare, "bool any* ->", err));
+	return sp_node_attr_int(prepare->node, "summarize", 3, &state->summarize, err);
 }
 
 static sp_status run_assert(const sp_call *call)

@@ -109,12 +109,6 @@ static sp_status prepare_case(sp_prepare *prepare, sp_error *err)
 
 /* ----------------------------------------------------------------- loops */
 
-static sp_status prepare_argument(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
-}
-
 static sp_status prepare_while(sp_prepare *prepare, sp_error *err)
 {
 	sp_control_layout *layout = new_layout(prepare, SP_CONTROL_WHILE);
@@ -150,4 +144,4 @@ CONTROL(While, prepare_while);
 CONTROL(XlaIf, prepare_if);
 CONTROL(XlaWhile, prepare_while);
 
-SP_DEFINE_OP(LoopVariable, NULL, SP_OP_ARGUMENT | SP_OP_PER_REQUEST, prepare_argument, NULL);
+SP_DEFINE_TYPED_OP(LoopVariable, NULL, SP_OP_ARGUMENT | SP_OP_PER_REQUEST, "T -> T", NULL);

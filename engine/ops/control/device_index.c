@@ -9,16 +9,15 @@ static sp_status prepare_index(sp_prepare *prepare, sp_error *err)
 	int32_t *index = sp_prepare_state(prepare, sizeof(*index));
 	const sp_attr *names;
 
-	if (index == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for DeviceIndex");
-	SP_TRY(sp_prepare_inputs(prepare, 0, err));
+	SP_NEED_MEMORY(index, err, "DeviceIndex");
+	SP_TRY(sp_prepare_types(prepare, "-> int32", err));
 	SP_TRY(sp_node_attr_list(prepare->node, "device_names", SP_ATTR_BYTES, &names, err));
 	if (names->count > INT32_MAX)
 		return sp_error_set(err, SP_INVALID, "%zu devices", names->count);
 	while ((size_t)*index < names->count &&
 	       !sp_bytes_equal_text(names->bytes_list[*index], "CPU"))
 		++*index;
-	return sp_prepare_outputs(prepare, 1, SP_INT32, err);
+	return SP_OK;
 }
 
 static sp_status run_index(const sp_call *call)

@@ -7,10 +7,7 @@
  */
 static sp_status prepare_fake(sp_prepare *prepare, sp_error *err)
 {
-	sp_list_state *state;
-
-	SP_TRY(sp_list__prepare_new(prepare, 0, "dtype", &state, err));
-	return sp_prepare_outputs(prepare, 1, state->dtype, err);
+	return sp_list__prepare(prepare, "-> @dtype", "dtype", err);
 }
 
 static sp_status run_fake(const sp_call *call)

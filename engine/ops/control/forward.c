@@ -8,12 +8,6 @@
  * are hints for XLA's compiler; on one processor the shard is the whole tensor.
  */
 
-static sp_status prepare_one(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
-}
-
 static sp_status prepare_first(sp_prepare *prepare, sp_error *err)
 {
 	if (prepare->in_count == 0)
@@ -36,29 +30,24 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-#define IDENTITY(op, names, prepare_op)                    \
-	const sp_op sp_op_##op = {.name = #op,             \
-				  .outputs = names,        \
-				  .flags = SP_OP_IDENTITY, \
-				  .prepare = prepare_op,   \
-				  .run = run}
+#define IDENTITY(op) SP_DEFINE_TYPED_OP(op, NULL, SP_OP_IDENTITY, "T -> T", run)
 
-IDENTITY(Identity, NULL, prepare_one);
-IDENTITY(Copy, NULL, prepare_one);
-IDENTITY(CopyHost, NULL, prepare_one);
-IDENTITY(DeepCopy, NULL, prepare_one);
-IDENTITY(DebugIdentity, NULL, prepare_one);
-IDENTITY(DebugIdentityV2, NULL, prepare_one);
-IDENTITY(DebugIdentityV3, NULL, prepare_one);
-IDENTITY(GuaranteeConst, NULL, prepare_one);
-IDENTITY(IdentityN, "output:T", prepare_all);
-IDENTITY(PlaceholderWithDefault, NULL, prepare_one);
-IDENTITY(PreventGradient, NULL, prepare_one);
-IDENTITY(Print, NULL, prepare_first);
-IDENTITY(RefIdentity, NULL, prepare_one);
-IDENTITY(Snapshot, NULL, prepare_one);
-IDENTITY(StopGradient, NULL, prepare_one);
-IDENTITY(XlaOptimizationBarrier, "output:T", prepare_all);
-IDENTITY(XlaSharding, NULL, prepare_one);
-IDENTITY(XlaSpmdFullToShardShape, NULL, prepare_one);
-IDENTITY(XlaSpmdShardToFullShape, NULL, prepare_one);
+IDENTITY(Identity);
+IDENTITY(Copy);
+IDENTITY(CopyHost);
+IDENTITY(DeepCopy);
+IDENTITY(DebugIdentity);
+IDENTITY(DebugIdentityV2);
+IDENTITY(DebugIdentityV3);
+IDENTITY(GuaranteeConst);
+SP_DEFINE_OP(IdentityN, "output:T", SP_OP_IDENTITY, prepare_all, run);
+IDENTITY(PlaceholderWithDefault);
+IDENTITY(PreventGradient);
+SP_DEFINE_OP(Print, NULL, SP_OP_IDENTITY, prepare_first, run);
+IDENTITY(RefIdentity);
+IDENTITY(Snapshot);
+IDENTITY(StopGradient);
+SP_DEFINE_OP(XlaOptimizationBarrier, "output:T", SP_OP_IDENTITY, prepare_all, run);
+IDENTITY(XlaSharding);
+IDENTITY(XlaSpmdFullToShardShape);
+IDENTITY(XlaSpmdShardToFullShape);

@@ -5,21 +5,15 @@
  * to a stream of the host, so it does nothing; import leaves its input out.
  */
 
-static sp_status prepare_no_op(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 0, err));
-	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
-}
-
 static sp_status run_no_op(const sp_call *call)
 {
 	(void)call;
 	return SP_OK;
 }
 
-SP_DEFINE_OP(NoOp, NULL, 0, prepare_no_op, run_no_op);
+SP_DEFINE_TYPED_OP(NoOp, NULL, 0, "->", run_no_op);
 
 /* Control edges of old loops are attached to it. */
-SP_DEFINE_OP(ControlTrigger, NULL, 0, prepare_no_op, run_no_op);
+SP_DEFINE_TYPED_OP(ControlTrigger, NULL, 0, "->", run_no_op);
 
-SP_DEFINE_OP(PrintV2, NULL, 0, prepare_no_op, run_no_op);
+SP_DEFINE_TYPED_OP(PrintV2, NULL, 0, "->", run_no_op);

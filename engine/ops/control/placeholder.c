@@ -10,8 +10,7 @@ static sp_status prepare_placeholder(sp_prepare *prepare, sp_error *err)
 {
 	placeholder_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a placeholder");
+	SP_NEED_MEMORY(state, err, "a placeholder");
 	SP_TRY(sp_prepare_inputs(prepare, 0, err));
 	state->name = prepare->node->name;
 	SP_TRY(sp_node_attr_type(prepare->node, "dtype", SP_INVALID_DTYPE, &state->dtype, err));

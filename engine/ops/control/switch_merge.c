@@ -4,56 +4,35 @@
  * Conditionals of TensorFlow 1. Switch sets one of its outputs and leaves the other dead; nodes
  * with a dead input do not run. Merge forwards the input that is not dead.
  */
-static sp_status prepare_switch(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_BOOL, err));
-	return sp_prepare_outputs(prepare, 2, prepare->in_dtypes[0], err);
-}
 
 static sp_status run_switch(const sp_call *call)
 {
 	const sp_tensor *predicate = call->in[1];
-	char text[SP_SHAPE_TEXT_SIZE];
 
-	if (!sp_tensor_is_scalar(predicate))
-		return sp_call_invalid(call, "the predicate must be a scalar, but it has shape %s",
-				       sp_shape_text(&predicate->shape, text));
+	SP_TRY(sp_call_need_rank(call, 1, 0));
 	sp_call_forward(call, *sp_tensor_bool(predicate) ? 1 : 0, 0, &call->in[0]->shape);
-	return SP_OK;
-}
-
-static sp_status prepare_merge(sp_prepare *prepare, sp_error *err)
-{
-	if (prepare->in_count == 0)
-		return sp_error_set(err, SP_INVALID, "%s takes at least one input",
-				    prepare->node->op_name);
-	for (size_t i = 1; i < prepare->in_count; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, prepare->in_dtypes[0], err));
-	SP_TRY(sp_prepare_outputs(prepare, 2, prepare->in_dtypes[0], err));
-	prepare->out_dtypes[1] = SP_INT32;
 	return SP_OK;
 }
 
 /* Forwards the first input that is set; without one the outputs stay unset. */
 static sp_status run_merge(const sp_call *call)
 {
-	sp_shape scalar = sp_shape_scalar();
-
 	for (size_t i = 0; i < call->in_count; i++) {
 		if (!sp_tensor_is_set(call->in[i]))
 			continue;
 		sp_call_forward(call, 0, i, &call->in[i]->shape);
-		SP_TRY(sp_call_output(call, 1, SP_INT32, &scalar));
+		SP_TRY(sp_call_output_scalar(call, 1, SP_INT32));
 		*sp_tensor_i32(call->out[1]) = (int32_t)i;
 		return SP_OK;
 	}
 	return SP_OK;
 }
 
-SP_DEFINE_OP(Switch, "output_false output_true", SP_OP_MAKES_DEAD, prepare_switch, run_switch);
-SP_DEFINE_OP(RefSwitch, "output_false output_true", SP_OP_MAKES_DEAD, prepare_switch, run_switch);
-SP_DEFINE_OP(Merge, "output value_index", SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD, prepare_merge,
-	     run_merge);
-SP_DEFINE_OP(RefMerge, "output value_index", SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD, prepare_merge,
-	     run_merge);
+SP_DEFINE_TYPED_OP(Switch, "output_false output_true", SP_OP_MAKES_DEAD, "T bool -> T T",
+		   run_switch);
+SP_DEFINE_TYPED_OP(RefSwitch, "output_false output_true", SP_OP_MAKES_DEAD, "T bool -> T T",
+		   run_switch);
+SP_DEFINE_TYPED_OP(Merge, "output value_index", SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD,
+		   "T+ -> T int32", run_merge);
+SP_DEFINE_TYPED_OP(RefMerge, "output value_index", SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD,
+		   "T+ -> T int32", run_merge);

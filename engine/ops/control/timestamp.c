@@ -3,21 +3,15 @@
 #include "engine/graph/op.h"
 
 /* Timestamp: seconds since the epoch by the system clock. */
-static sp_status prepare_time(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 0, err));
-	return sp_prepare_outputs(prepare, 1, SP_DOUBLE, err);
-}
 
 static sp_status run_time(const sp_call *call)
 {
-	sp_shape scalar = sp_shape_scalar();
 	struct timespec now;
 
-	SP_TRY(sp_call_output(call, 0, SP_DOUBLE, &scalar));
+	SP_TRY(sp_call_output_scalar(call, 0, SP_DOUBLE));
 	clock_gettime(CLOCK_REALTIME, &now);
 	*sp_tensor_f64(call->out[0]) = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 	return SP_OK;
 }
 
-SP_DEFINE_OP(Timestamp, NULL, SP_OP_STATEFUL, prepare_time, run_time);
+SP_DEFINE_TYPED_OP(Timestamp, NULL, SP_OP_STATEFUL, "-> double", run_time);

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "engine/kernels/protobuf_writer.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/state/resource_handle.h"
 
 /*
@@ -24,7 +23,8 @@
  */
 static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
 {
-	return sp_resource_handle__prepare(prepare, SP_RESOURCE_TREES, err);
+	return sp_resource_handle__prepare(prepare, SP_RESOURCE_TREES, SP_INVALID_DTYPE,
+					   SP_INVALID_DTYPE, NULL, err);
 }
 
 static sp_status find(const sp_call *call, sp_resource **out)
@@ -45,16 +45,6 @@ static sp_status find_trees(const sp_call *call, const sp_trees **out)
 }
 
 /* ----------------------------------------------------------------- loading */
-
-/* tree_ensemble_handle, stamp_token, tree_ensemble_serialized */
-static sp_status prepare_fill(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT64, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, SP_STRING, err));
-	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
-}
 
 static sp_status fill(const sp_call *call, sp_resource *resource)
 {
@@ -99,32 +89,27 @@ typedef struct predict_state {
 	int64_t width; /* logits_dimension */
 } predict_state;
 
-static sp_status prepare_walk(sp_prepare *prepare, sp_dtype out, sp_error *err)
+static sp_status prepare_walk(sp_prepare *prepare, const char *types, sp_error *err)
 {
 	predict_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	if (prepare->in_count < 2)
-		return sp_error_set(err, SP_INVALID, "trees need a feature at least");
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	for (size_t i = 1; i < prepare->in_count; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_INT32, err));
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, types, err));
 	SP_TRY(sp_node_attr_int(prepare->node, "logits_dimension", 1, &state->width, err));
 	if (state->width < 1)
 		return sp_error_set(err, SP_INVALID, "logits_dimension is %lld",
 				    (long long)state->width);
-	return sp_prepare_outputs(prepare, 1, out, err);
+	return SP_OK;
 }
 
 static sp_status prepare_predict(sp_prepare *prepare, sp_error *err)
 {
-	return prepare_walk(prepare, SP_FLOAT, err);
+	return prepare_walk(prepare, "resource int32+ -> float", err);
 }
 
 static sp_status prepare_debug(sp_prepare *prepare, sp_error *err)
 {
-	SP_TRY(prepare_walk(prepare, SP_STRING, err));
+	SP_TRY(prepare_walk(prepare, "resource int32+ -> string", err));
 	if (((const predict_state *)prepare->state)->width != 1)
 		return sp_error_set(err, SP_UNSUPPORTED,
 				    "Currently only one dimensional outputs are supported.");
@@ -232,11 +217,9 @@ static sp_status make_path(const sp_call *call, const sp_trees *trees, path *out
 
 	for (size_t t = 0; t < trees->count; t++)
 		nodes += trees->trees[t].node_count;
-	out->features = sp_call_bytes(call, nodes, sizeof(*out->features));
-	out->sums = sp_call_bytes(call, nodes + 1, sizeof(*out->sums));
-	out->leaves = sp_call_bytes(call, trees->count, sizeof(*out->leaves));
-	if (out->features == NULL || out->sums == NULL || out->leaves == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(out->features, call, nodes);
+	SP_CALL_ARRAY(out->sums, call, nodes + 1);
+	SP_CALL_ARRAY(out->leaves, call, trees->count);
 	return SP_OK;
 }
 
@@ -315,8 +298,8 @@ static sp_status write_path(const sp_call *call, const path *p, size_t leaves, s
 static sp_status run_debug(const sp_call *call)
 {
 	const sp_trees *trees;
+	path p = {0};
 	sp_shape shape;
-	path p;
 
 	SP_TRY(find_trees(call, &trees));
 	SP_TRY(check_features(call, trees));
@@ -334,12 +317,13 @@ static sp_status run_debug(const sp_call *call)
 
 SP_DEFINE_OP(BoostedTreesEnsembleResourceHandleOp, "resource", 0, prepare_handle,
 	     sp_resource_handle__run);
-SP_DEFINE_OP(BoostedTreesCreateEnsemble, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_fill,
-	     run_create);
-SP_DEFINE_OP(BoostedTreesDeserializeEnsemble, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_fill,
-	     run_deserialize);
-SP_DEFINE_OP(IsBoostedTreesEnsembleInitialized, "is_initialized", SP_OP_READS_VARIABLE,
-	     sp_resource_handle__prepare_is_initialized, run_is_initialized);
+/* tree_ensemble_handle, stamp_token, tree_ensemble_serialized */
+SP_DEFINE_TYPED_OP(BoostedTreesCreateEnsemble, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+		   "resource int64 string ->", run_create);
+SP_DEFINE_TYPED_OP(BoostedTreesDeserializeEnsemble, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+		   "resource int64 string ->", run_deserialize);
+SP_DEFINE_TYPED_OP(IsBoostedTreesEnsembleInitialized, "is_initialized", SP_OP_READS_VARIABLE,
+		   "resource -> bool", run_is_initialized);
 SP_DEFINE_OP(BoostedTreesPredict, "logits", SP_OP_READS_VARIABLE, prepare_predict, run_predict);
 SP_DEFINE_OP(BoostedTreesExampleDebugOutputs, "examples_debug_outputs_serialized",
 	     SP_OP_READS_VARIABLE, prepare_debug, run_debug);

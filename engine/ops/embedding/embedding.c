@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "engine/ops/ops.h"
+#include "engine/ops/state/resource_handle.h"
 #include "storage/table/table.h"
 
 /*
@@ -42,34 +43,15 @@ static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
 	const sp_node *node = prepare->node;
 	const sp_attr *attr = sp_node_attr(node, "shape");
 	const sp_partial_shape *shape = NULL;
-	uint64_t *index = sp_prepare_state(prepare, sizeof(*index));
-	sp_bytes container, shared_name;
-	const char *name = node->name;
 	sp_dtype dtype, key_dtype;
 
-	if (index == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a handle");
-	SP_TRY(sp_prepare_inputs(prepare, 0, err));
 	SP_TRY(sp_node_attr_type(node, "dtype", SP_INVALID_DTYPE, &dtype, err));
 	SP_TRY(sp_node_attr_type(node, "Tkeys", SP_INVALID_DTYPE, &key_dtype, err));
 	if (attr != NULL && attr->kind == SP_ATTR_SHAPE)
 		shape = attr->shape;
 	SP_TRY(check_kind(prepare, dtype, key_dtype, shape, err));
-	SP_TRY(sp_node_attr_bytes(node, "container", "", &container, err));
-	SP_TRY(sp_node_attr_bytes(node, "shared_name", "", &shared_name, err));
-	if (shared_name.size != 0)
-		name = sp_arena_text(prepare->arena, shared_name);
-	if (name == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a handle");
-	SP_TRY(sp_resources_declare(prepare->resources, SP_RESOURCE_EMBEDDING, container, name,
-				    dtype, key_dtype, shape, index, err));
-	return sp_prepare_outputs(prepare, 1, SP_RESOURCE, err);
-}
-
-static sp_status run_handle(const sp_call *call)
-{
-	*call->out[0] = (sp_tensor){.dtype = SP_RESOURCE, .count = 1, .data = (void *)call->state};
-	return SP_OK;
+	return sp_resource_handle__prepare(prepare, SP_RESOURCE_EMBEDDING, dtype, key_dtype, shape,
+					   err);
 }
 
 static sp_status find_embedding(const sp_call *call, size_t input, sp_resource **out)
@@ -115,30 +97,19 @@ sp_status sp_embedding__find(const sp_call *call, size_t input, sp_resource **ou
 	return SP_OK;
 }
 
-static sp_status prepare_is_initialized(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	return sp_prepare_outputs(prepare, 1, SP_BOOL, err);
-}
-
 static sp_status run_is_initialized(const sp_call *call)
 {
-	sp_shape scalar = sp_shape_scalar();
 	sp_resource *resource;
 
 	SP_TRY(find_embedding(call, 0, &resource));
-	SP_TRY(sp_call_output(call, 0, SP_BOOL, &scalar));
-	*sp_tensor_bool(call->out[0]) = resource->table != NULL;
-	return SP_OK;
+	return sp_resource_handle__answer(call, resource->table != NULL);
 }
 
 static sp_status prepare_shape(sp_prepare *prepare, sp_error *err)
 {
 	sp_dtype dtype;
 
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
+	SP_TRY(sp_prepare_types(prepare, "resource", err));
 	SP_TRY(sp_node_attr_type(prepare->node, "out_type", SP_INT32, &dtype, err));
 	if (dtype != SP_INT32 && dtype != SP_INT64)
 		return sp_prepare_unsupported(prepare, dtype, err);
@@ -163,16 +134,14 @@ static sp_status put_dimension(const sp_call *call, size_t i, size_t value)
 /* Outputs [keys, dim].  A table that several partitions share cannot count the keys of one. */
 static sp_status run_shape(const sp_call *call)
 {
-	sp_shape vector = sp_shape_vector(2);
 	sp_resource *resource;
 
 	SP_TRY(sp_embedding__find(call, 0, &resource));
 	if (strcmp(sp_table_name(resource->table), resource->name) != 0)
 		return sp_error_set(call->err, SP_UNSUPPORTED,
-				    "the number of keys of '%s' is not known: its rows are those "
-				    "of '%s'",
+				    "the keys of '%s', in rows of '%s', are not counted",
 				    resource->name, sp_table_name(resource->table));
-	SP_TRY(sp_call_output(call, 0, *(const sp_dtype *)call->state, &vector));
+	SP_TRY(sp_call_output_vector(call, 0, *(const sp_dtype *)call->state, 2));
 	SP_TRY(put_dimension(call, 0, sp_table_row_count(resource->table)));
 	return put_dimension(call, 1, sp_table_dim(resource->table));
 }
@@ -187,9 +156,7 @@ sp_status sp_embedding__keys(const sp_call *call, size_t input, const sp_resourc
 	*out = keys->data;
 	if (keys->dtype == SP_INT64)
 		return SP_OK;
-	wide = sp_call_bytes(call, keys->count, sizeof(*wide));
-	if (wide == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(wide, call, keys->count);
 	for (size_t i = 0; i < keys->count; i++)
 		wide[i] = sp_tensor_i32(keys)[i];
 	*out = wide;
@@ -218,8 +185,7 @@ static sp_status prepare_gather_of(sp_prepare *prepare, size_t inputs, sp_error 
 	const sp_resource *resource;
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
 	SP_TRY(sp_node_attr_type(prepare->node, "dtype", SP_INVALID_DTYPE, &dtype, err));
@@ -311,11 +277,8 @@ static sp_status prepare_lookup_tier(sp_prepare *prepare, sp_error *err)
 {
 	const sp_resource *resource;
 
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(check_declared(prepare, &resource, err));
-	return sp_prepare_outputs(prepare, 1, SP_INT32, err);
+	SP_TRY(sp_prepare_types(prepare, "resource index -> int32", err));
+	return check_declared(prepare, &resource, err);
 }
 
 /* Per key: 0 if the first tier (memory) has it, 1 if only a slower tier does, else -1. */
@@ -355,15 +318,14 @@ static sp_status prepare_column(sp_prepare *prepare, sp_error *err)
 	const sp_resource *resource;
 	sp_dtype dtype;
 
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
+	SP_TRY(sp_prepare_types(prepare, "resource T -> int64", err));
 	SP_TRY(sp_node_attr_type(prepare->node, "Tvalues", SP_FLOAT, &dtype, err));
 	SP_TRY(check_dtypes(prepare, dtype, prepare->in_dtypes[1], err));
 	SP_TRY(check_declared(prepare, &resource, err));
 	SP_TRY(sp_resources_ask_column(prepare->resources, prepare->in_values[0], state->column,
 				       err));
 	prepare->state = (void *)state;
-	return sp_prepare_outputs(prepare, 1, SP_INT64, err);
+	return SP_OK;
 }
 
 /* The output is a vector, whatever the shape of the keys. */
@@ -371,7 +333,6 @@ static sp_status run_column(const sp_call *call)
 {
 	const column_state *state = call->state;
 	size_t count = call->in[1]->count;
-	sp_shape shape = sp_shape_vector((int64_t)count);
 	const int64_t *keys;
 	sp_resource *resource;
 
@@ -380,15 +341,15 @@ static sp_status run_column(const sp_call *call)
 	if (!sp_table_has_column(resource->table, state->column))
 		return sp_error_set(call->err, SP_UNSUPPORTED, "embedding '%s' has no %s",
 				    resource->name, state->name);
-	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
+	SP_TRY(sp_call_output_vector(call, 0, SP_INT64, (int64_t)count));
 	sp_table_read_column(resource->table, state->column, keys, count,
 			     sp_tensor_i64(call->out[0]));
 	return SP_OK;
 }
 
-SP_DEFINE_OP(KvVarHandleOp, NULL, 0, prepare_handle, run_handle);
-SP_DEFINE_OP(KvVarIsInitializedOp, NULL, SP_OP_READS_VARIABLE, prepare_is_initialized,
-	     run_is_initialized);
+SP_DEFINE_OP(KvVarHandleOp, NULL, 0, prepare_handle, sp_resource_handle__run);
+SP_DEFINE_TYPED_OP(KvVarIsInitializedOp, NULL, SP_OP_READS_VARIABLE, "resource -> bool",
+		   run_is_initialized);
 SP_DEFINE_OP(KvVariableShape, NULL, SP_OP_READS_VARIABLE, prepare_shape, run_shape);
 SP_DEFINE_OP(KvResourceGather, NULL, SP_OP_READS_VARIABLE, prepare_gather, run_gather);
 SP_DEFINE_OP(KvResourceGatherV1, NULL, SP_OP_READS_VARIABLE, prepare_gather_v1, run_gather);

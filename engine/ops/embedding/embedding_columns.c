@@ -13,7 +13,6 @@
 #include "engine/ops/embedding/embedding_columns.h"
 
 #include "engine/ops/embedding/embedding.h"
-#include "engine/ops/ops.h"
 
 typedef struct columns_state {
 	const sp_column_spec *specs;
@@ -49,15 +48,13 @@ static sp_status prepare_columns(sp_prepare *prepare, sp_error *err)
 	const sp_embedding_columns *columns = prepare->node->columns;
 	size_t first = 0;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for columns");
+	SP_NEED_MEMORY(state, err, "columns");
 	if (columns == NULL)
 		return sp_error_set(err, SP_INVALID, "only fusion makes this operator");
 	state->specs = columns->specs;
 	state->count = columns->count;
 	state->first = sp_arena_array(prepare->arena, state->count, sizeof(*state->first));
-	if (state->first == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for columns");
+	SP_NEED_MEMORY(state->first, err, "columns");
 	for (size_t i = 0; i < state->count; i++) {
 		const sp_column_spec *spec = &state->specs[i];
 
@@ -79,7 +76,6 @@ static sp_status take_output(const sp_call *call, size_t i, const sp_column_spec
 {
 	char text[SP_SHAPE_TEXT_SIZE];
 	sp_shape shape = keys->lead;
-	sp_shape narrow;
 
 	if (!spec->keeps_shape)
 		shape = sp_shape_vector((int64_t)keys->row_count);
@@ -89,8 +85,7 @@ static sp_status take_output(const sp_call *call, size_t i, const sp_column_spec
 		shape.dims[shape.rank++] = row->dims[d];
 	if (spec->width == 0)
 		return sp_call_output(call, i, SP_FLOAT, &shape);
-	narrow = sp_shape_matrix(shape.dims[0], spec->width);
-	SP_TRY(sp_call_output(call, i, SP_FLOAT, &narrow));
+	SP_TRY(sp_call_output_matrix(call, i, SP_FLOAT, shape.dims[0], spec->width));
 	if (sp_shape_product(&shape, 0, shape.rank) == (int64_t)call->out[i]->count)
 		return SP_OK;
 	return sp_call_invalid(call, "rows of '%s' of shape %s do not fit a width of %lld",

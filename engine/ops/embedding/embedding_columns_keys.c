@@ -80,9 +80,7 @@ static sp_status take_lead(collector *co, const int64_t *dims, size_t rank, int6
 	if (!sp_shape_count(&co->lead, &co->row_count))
 		return sp_call_invalid(co->call, "'%s' has too many rows", spec->name);
 	if (spec->flattens && co->row_count == 0)
-		return sp_call_invalid(co->call,
-				       "'%s': reshape cannot infer the missing size for an empty "
-				       "tensor unless all specified sizes are non-zero",
+		return sp_call_invalid(co->call, "'%s': cannot infer the missing size from zeros",
 				       spec->name);
 	*width = 1;
 	for (size_t d = row_dims; d < rank; d++)
@@ -153,9 +151,7 @@ static sp_status check_sparse(const collector *co, const sparse *in)
 
 	if (indices->rank != 2 || keys->rank != 1 || in->shape->shape.rank != 1 ||
 	    indices->dims[0] != keys->dims[0] || indices->dims[1] != in->shape->shape.dims[0])
-		return sp_call_invalid(co->call,
-				       "'%s': indices of shape %s do not fit %s values and a "
-				       "dense shape of %zu",
+		return sp_call_invalid(co->call, "'%s': indices of %s for %s values in rank %zu",
 				       co->spec->name, sp_shape_text(indices, text[0]),
 				       sp_shape_text(keys, text[1]), in->shape->count);
 	if (in->weights != NULL && !sp_shape_equal(&in->weights->shape, keys))
@@ -213,8 +209,7 @@ static sp_status add_values(collector *co, const sparse *in, bool *ordered)
 			continue;
 		if (row < 0 || (uint64_t)row >= co->row_count)
 			return sp_call_invalid(co->call,
-					       "'%s': indices(%zu, 0) is invalid: %lld is not in "
-					       "[0, %zu)",
+					       "'%s': indices(%zu, 0): %lld is not in [0, %zu)",
 					       co->spec->name, i, (long long)row, co->row_count);
 		if (co->weights != NULL)
 			co->weights[before] = weight;

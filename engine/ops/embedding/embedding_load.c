@@ -14,7 +14,6 @@
 enum { NO_INPUT = -1 };
 
 typedef struct input_roles {
-	int inputs; /* how many */
 	int prefix;
 	int handle;
 	int default_rows;
@@ -40,29 +39,23 @@ static sp_status read_options(const sp_node *node, sp_embedding_options *out, sp
 				  &out->default_value_no_permission, err);
 }
 
-static sp_status prepare_load(sp_prepare *prepare, const input_roles *roles, sp_error *err)
+static sp_status prepare_load(sp_prepare *prepare, const char *types, const input_roles *roles,
+			      sp_error *err)
 {
 	const sp_node *node = prepare->node;
 	load_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->roles = *roles;
-	SP_TRY(sp_prepare_inputs(prepare, (size_t)roles->inputs, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, (size_t)roles->handle, SP_RESOURCE, err));
-	if (roles->prefix != NO_INPUT) {
-		SP_TRY(sp_prepare_input_dtype(prepare, (size_t)roles->prefix, SP_STRING, err));
-		SP_TRY(sp_prepare_input_dtype(prepare, (size_t)roles->name, SP_STRING, err));
-	}
+	SP_TRY(sp_prepare_types(prepare, types, err));
 	SP_TRY(sp_node_attr_type(node, "dtype", SP_FLOAT, &dtype, err));
 	if (roles->default_rows != NO_INPUT)
 		SP_TRY(sp_prepare_input_dtype(prepare, (size_t)roles->default_rows, dtype, err));
 	SP_TRY(read_options(node, &state->options, err));
 	SP_TRY(sp_node_attr_int(node, "partition_id", 0, &state->partition_id, err));
 	SP_TRY(sp_node_attr_int(node, "partition_num", 1, &state->partition_num, err));
-	SP_TRY(sp_node_attr_bool(node, "reset_version", false, &state->reset_versions, err));
-	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
+	return sp_node_attr_bool(node, "reset_version", false, &state->reset_versions, err);
 }
 
 static sp_status find_embedding(const sp_call *call, sp_resource **out)
@@ -107,30 +100,12 @@ static sp_status import(const sp_call *call, sp_resource *resource)
 						   call->err);
 }
 
-/* resource_self, resource_primary, value, empty_key */
-static sp_status prepare_initialize(sp_prepare *prepare, sp_error *err)
-{
-	static const input_roles roles = {
-		.inputs = 4, .prefix = NO_INPUT, .handle = 0, .default_rows = 2, .name = NO_INPUT};
-
-	return prepare_load(prepare, &roles, err);
-}
-
 static sp_status run_initialize(const sp_call *call)
 {
 	sp_resource *resource;
 
 	SP_TRY(find_embedding(call, &resource));
 	return create(call, resource);
-}
-
-/* prefix, resource_self, resource_primary, value, tensor_names, empty_key */
-static sp_status prepare_import_v2(sp_prepare *prepare, sp_error *err)
-{
-	static const input_roles roles = {
-		.inputs = 6, .prefix = 0, .handle = 1, .default_rows = 3, .name = 4};
-
-	return prepare_load(prepare, &roles, err);
 }
 
 /* Creates the embedding as well. */
@@ -143,40 +118,12 @@ static sp_status run_import_v2(const sp_call *call)
 	return import(call, resource);
 }
 
-/* prefix, resource_self, tensor_names, empty_key */
-static sp_status prepare_import_v3(sp_prepare *prepare, sp_error *err)
-{
-	static const input_roles roles = {
-		.inputs = 4, .prefix = 0, .handle = 1, .default_rows = NO_INPUT, .name = 2};
-
-	return prepare_load(prepare, &roles, err);
-}
-
-/* prefix, resource_handle, tensor_names, empty_key, value; the embedding exists already. */
-static sp_status prepare_incr_import(sp_prepare *prepare, sp_error *err)
-{
-	static const input_roles roles = {
-		.inputs = 5, .prefix = 0, .handle = 1, .default_rows = NO_INPUT, .name = 2};
-
-	return prepare_load(prepare, &roles, err);
-}
-
 static sp_status run_import(const sp_call *call)
 {
 	sp_resource *resource;
 
 	SP_TRY(find_embedding(call, &resource));
 	return import(call, resource);
-}
-
-/* resource_handle, value, empty_key, keys, values, versions */
-static sp_status prepare_import_rows(sp_prepare *prepare, sp_error *err)
-{
-	static const input_roles roles = {
-		.inputs = 6, .prefix = NO_INPUT, .handle = 0, .default_rows = 1, .name = NO_INPUT};
-
-	SP_TRY(prepare_load(prepare, &roles, err));
-	return sp_prepare_input_dtype(prepare, 5, SP_INT64, err);
 }
 
 /* The first release has no filters; `value` has the default rows. */
@@ -198,34 +145,44 @@ static sp_status run_import_rows(const sp_call *call)
 }
 
 /* Cache strategies and destruction have no effect: the host decides about both. */
-static sp_status prepare_nothing(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
-}
-
 static sp_status run_nothing(const sp_call *call)
 {
 	(void)call;
 	return SP_OK;
 }
 
-SP_DEFINE_OP(InitializeKvVariableOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_initialize,
-	     run_initialize);
-SP_DEFINE_OP(InitializeKvVariableV2Op, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_initialize,
-	     run_initialize);
-SP_DEFINE_OP(KvResourceImport, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_import_rows,
-	     run_import_rows);
-SP_DEFINE_OP(KvResourceImportV2, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_import_v2,
-	     run_import_v2);
-SP_DEFINE_OP(KvResourceImportV3, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_import_v3,
-	     run_import);
-SP_DEFINE_OP(KvResourceIncrImport, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_incr_import,
-	     run_import);
-SP_DEFINE_OP(KvResourceInitCacheStrategyOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_nothing,
-	     run_nothing);
-SP_DEFINE_OP(KvResourceSetCacheStrategyOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_nothing,
-	     run_nothing);
-SP_DEFINE_OP(DestroyKvResourceOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_nothing,
-	     run_nothing);
+/* An operation with these types of inputs, and their roles: prefix, handle, default_rows, name. */
+#define LOAD_OP(op, run_op, types, ...)                                   \
+	static sp_status prepare_##op(sp_prepare *prepare, sp_error *err) \
+	{                                                                 \
+		static const input_roles roles = {__VA_ARGS__};           \
+                                                                          \
+		return prepare_load(prepare, types, &roles, err);         \
+	}                                                                 \
+	SP_DEFINE_OP(op, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_##op, run_op)
+
+/* resource_self, resource_primary, value, empty_key */
+LOAD_OP(InitializeKvVariableOp, run_initialize, "resource any any any ->", NO_INPUT, 0, 2,
+	NO_INPUT);
+LOAD_OP(InitializeKvVariableV2Op, run_initialize, "resource any any any ->", NO_INPUT, 0, 2,
+	NO_INPUT);
+
+/* resource_handle, value, empty_key, keys, values, versions */
+LOAD_OP(KvResourceImport, run_import_rows, "resource any any any any int64 ->", NO_INPUT, 0, 1,
+	NO_INPUT);
+
+/* prefix, resource_self, resource_primary, value, tensor_names, empty_key */
+LOAD_OP(KvResourceImportV2, run_import_v2, "string resource any any string any ->", 0, 1, 3, 4);
+
+/* prefix, resource_self, tensor_names, empty_key */
+LOAD_OP(KvResourceImportV3, run_import, "string resource string any ->", 0, 1, NO_INPUT, 2);
+
+/* prefix, resource_handle, tensor_names, empty_key, value; the embedding exists already. */
+LOAD_OP(KvResourceIncrImport, run_import, "string resource string any any ->", 0, 1, NO_INPUT, 2);
+
+#define NOTHING_OP(op) \
+	SP_DEFINE_TYPED_OP(op, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, "resource ->", run_nothing)
+
+NOTHING_OP(KvResourceInitCacheStrategyOp);
+NOTHING_OP(KvResourceSetCacheStrategyOp);
+NOTHING_OP(DestroyKvResourceOp);

@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/array/elements.h"
 #include "engine/ops/nn/pooling.h"
 #include "engine/tensor/resource.h"
 
@@ -34,8 +33,7 @@ static sp_status prepare_any(sp_prepare *prepare, const char *fallback, fused_st
 	fused_state *state = sp_prepare_state(prepare, sizeof(*state));
 
 	*out = state;
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_node_attr_float(prepare->node, "max_norm", -1, &state->max_norm, err));
 	return sp_pool__read_combiner(prepare, fallback, &state->combiner, err);
 }
@@ -47,7 +45,7 @@ static sp_status read_batch(const sp_call *call, size_t input, int64_t *out)
 {
 	const sp_tensor *shape = call->in[input];
 
-	SP_TRY(sp_array__need_rank(call, input, 1));
+	SP_TRY(sp_call_need_rank(call, input, 1));
 	if (shape->count < 2)
 		return sp_call_invalid(call, "a dense shape of %zu dimensions", shape->count);
 	*out = 1;
@@ -73,7 +71,7 @@ static sp_status read_indices(const sp_call *call, size_t input, size_t count, i
 {
 	const sp_tensor *matrix = call->in[input];
 
-	SP_TRY(sp_array__need_rank(call, input, 2));
+	SP_TRY(sp_call_need_rank(call, input, 2));
 	if (matrix->shape.dims[0] != (int64_t)count || (count != 0 && matrix->shape.dims[1] < 1))
 		return sp_call_invalid(call, "indices of [%lld,%lld] for %zu values",
 				       (long long)matrix->shape.dims[0],
@@ -97,10 +95,9 @@ static sp_status row_of(const sp_call *call, const row_indices *indices, size_t 
 static sp_status make_pool(const sp_call *call, int64_t batch, int64_t dim, sp_pool *pool)
 {
 	const fused_state *state = call->state;
-	sp_shape matrix = sp_shape_matrix(batch, dim), vector = sp_shape_vector(batch);
 
-	SP_TRY(sp_call_output(call, 0, SP_FLOAT, &matrix));
-	SP_TRY(sp_call_output(call, 1, SP_INT32, &vector));
+	SP_TRY(sp_call_output_matrix(call, 0, SP_FLOAT, batch, dim));
+	SP_TRY(sp_call_output_vector(call, 1, SP_INT32, batch));
 	sp_pool__init(pool, call->out[0]->data, call->out[1]->data, (size_t)batch, (size_t)dim);
 	pool->max_norm = state->max_norm;
 	return SP_OK;
@@ -132,13 +129,7 @@ static sp_status prepare_local(sp_prepare *prepare, sp_error *err)
 	fused_state *state;
 
 	SP_TRY(prepare_any(prepare, "", &state, err));
-	SP_TRY(sp_prepare_inputs(prepare, 4, err));
-	for (size_t i = 0; i < 3; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_INT64, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 3, SP_FLOAT, err));
-	SP_TRY(sp_prepare_outputs(prepare, 2, SP_INT32, err));
-	prepare->out_dtypes[0] = SP_FLOAT;
-	return SP_OK;
+	return sp_prepare_types(prepare, "int64 int64 int64 float -> float int32", err);
 }
 
 /* Converts counts per row to the offset of each row's first value. */
@@ -162,8 +153,8 @@ static sp_status run_local(const sp_call *call)
 	int64_t batch;
 	sp_pool pool;
 
-	SP_TRY(sp_array__need_rank(call, 0, 1));
-	SP_TRY(sp_array__need_rank(call, 3, 2));
+	SP_TRY(sp_call_need_rank(call, 0, 1));
+	SP_TRY(sp_call_need_rank(call, 3, 2));
 	SP_TRY(read_batch(call, 2, &batch));
 	SP_TRY(read_indices(call, 1, ids->count, batch, &indices));
 	SP_TRY(make_pool(call, batch, table->shape.dims[1], &pool));
@@ -195,14 +186,12 @@ static sp_status prepare_safe(sp_prepare *prepare, sp_error *err)
 	SP_TRY(prepare_any(prepare, "mean", &state, err));
 	if (state->combiner == SP_POOL_SQRTN)
 		state->combiner = SP_POOL_SUM;
-	SP_TRY(sp_prepare_inputs(prepare, 5, err));
+	SP_TRY(sp_prepare_types(prepare, "T index index index U -> float", err));
 	if (prepare->in_dtypes[0] == SP_RESOURCE)
 		SP_TRY(check_variable(prepare, err));
 	else
 		SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_FLOAT, err));
-	for (size_t i = 1; i < 4; i++)
-		SP_TRY(sp_prepare_input_index(prepare, i, err));
-	return sp_prepare_outputs(prepare, 1, SP_FLOAT, err);
+	return SP_OK;
 }
 
 /* The table in input 0, or the value of the variable behind that handle. */
@@ -228,17 +217,13 @@ static sp_status run_safe(const sp_call *call)
 	row_indices indices;
 	int32_t *counts;
 	int64_t batch;
-	sp_shape shape;
 	sp_pool pool;
 
 	SP_TRY(find_weights(call, &table));
 	SP_TRY(read_batch(call, 2, &batch));
 	SP_TRY(read_indices(call, 3, ids->count, batch, &indices));
-	shape = sp_shape_matrix(batch, table->shape.dims[1]);
-	SP_TRY(sp_call_output(call, 0, SP_FLOAT, &shape));
-	counts = sp_call_bytes(call, (size_t)batch, sizeof(*counts));
-	if (counts == NULL)
-		return sp_call_no_memory(call);
+	SP_TRY(sp_call_output_matrix(call, 0, SP_FLOAT, batch, table->shape.dims[1]));
+	SP_CALL_ARRAY(counts, call, (size_t)batch);
 	sp_pool__init(&pool, call->out[0]->data, counts, (size_t)batch,
 		      (size_t)table->shape.dims[1]);
 	SP_TRY(add_ids(call, ids, table, &indices, true, &pool));
@@ -290,7 +275,7 @@ static sp_status check_parts(const sp_call *call)
 	const fused_state *state = call->state;
 
 	for (size_t i = 0; i < state->parts; i++) {
-		SP_TRY(sp_array__need_rank(call, i, 2));
+		SP_TRY(sp_call_need_rank(call, i, 2));
 		if (call->in[i]->shape.dims[1] != call->in[0]->shape.dims[1])
 			return sp_call_invalid(call, "rows of %lld in part %zu, of %lld in part 0",
 					       (long long)call->in[i]->shape.dims[1], i,
@@ -446,7 +431,6 @@ static sp_status run_post_v2(const sp_call *call)
 {
 	const fused_state *state = call->state;
 	size_t n = state->parts;
-	sp_shape pointers = sp_shape_vector((int64_t)n);
 	row_indices indices;
 	int64_t batch;
 	sp_pool pool;
@@ -458,7 +442,7 @@ static sp_status run_post_v2(const sp_call *call)
 	SP_TRY(read_indices(call, n + 2, call->in[n + 4]->count, batch, &indices));
 	SP_TRY(make_pool(call, batch, call->in[0]->shape.dims[1], &pool));
 	/* Row addresses, which only a gradient reads. */
-	SP_TRY(sp_call_output(call, 2, SP_UINT64, &pointers));
+	SP_TRY(sp_call_output_vector(call, 2, SP_UINT64, (int64_t)n));
 	memset(call->out[2]->data, 0, n * sizeof(uint64_t));
 	SP_TRY(add_distinct(call, &indices, &pool));
 	sp_pool__finish(&pool, state->combiner);

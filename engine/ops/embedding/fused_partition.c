@@ -98,7 +98,7 @@ static sp_status read_partition(const sp_call *call, size_t first, partition *ou
 	for (size_t i = first; i < first + state->parts; i++) {
 		const sp_tensor *shape = call->in[i];
 
-		SP_TRY(sp_array__need_rank(call, i, 1));
+		SP_TRY(sp_call_need_rank(call, i, 1));
 		if (shape->count == 0 || sp_tensor_i64(shape)[0] < 0 ||
 		    !sp_i64_add(&out->rows, out->rows, sp_tensor_i64(shape)[0]))
 			return sp_call_invalid(call, "input %zu is not the shape of a table", i);
@@ -112,8 +112,7 @@ static sp_status prepare_any(sp_prepare *prepare, const char *rule, int64_t part
 	partition_state *state = sp_prepare_state(prepare, sizeof(*state));
 
 	*out = state;
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(read_rule(prepare, rule, &state->rule, err));
 	SP_TRY(sp_node_attr_int(prepare->node, "num_partitions", parts, &parts, err));
 	if (parts < 1 || (uint64_t)parts > prepare->in_count)
@@ -121,9 +120,7 @@ static sp_status prepare_any(sp_prepare *prepare, const char *rule, int64_t part
 				    "attribute 'num_partitions' is %lld for %zu inputs",
 				    (long long)parts, prepare->in_count);
 	state->parts = (size_t)parts;
-	for (size_t i = 0; i < prepare->in_count; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_INT64, err));
-	return SP_OK;
+	return sp_prepare_types(prepare, "int64*", err);
 }
 
 /* ------------------------------------------------- PartitionWithPermutation */
@@ -143,19 +140,18 @@ static sp_status run_permutation(const sp_call *call)
 {
 	size_t parts = ((const partition_state *)call->state)->parts, part;
 	const sp_tensor *ids = call->in[0];
-	sp_shape pairs = sp_shape_matrix((int64_t)ids->count, 2);
 	int64_t *local_id = sp_call_bytes(call, ids->count, sizeof(*local_id));
 	int64_t *counts = sp_call_bytes(call, parts, sizeof(*counts));
 	int32_t *places;
 	partition p;
 
-	SP_TRY(sp_array__need_rank(call, 0, 1));
+	SP_TRY(sp_call_need_rank(call, 0, 1));
 	if (local_id == NULL || counts == NULL)
 		return sp_call_no_memory(call);
 	if (ids->count > INT32_MAX)
 		return sp_call_invalid(call, "%zu ids are too many to number", ids->count);
 	SP_TRY(read_partition(call, 1, &p));
-	SP_TRY(sp_call_output(call, parts, SP_INT32, &pairs));
+	SP_TRY(sp_call_output_matrix(call, parts, SP_INT32, (int64_t)ids->count, 2));
 	places = call->out[parts]->data;
 	memset(counts, 0, parts * sizeof(*counts));
 	for (size_t k = 0; k < ids->count; k++) {
@@ -164,9 +160,8 @@ static sp_status run_permutation(const sp_call *call)
 		places[2 * k + 1] = (int32_t)counts[part]++;
 	}
 	for (size_t i = 0; i < parts; i++) {
-		sp_shape shape = sp_shape_vector(counts[i]);
 
-		SP_TRY(sp_call_output(call, i, SP_INT64, &shape));
+		SP_TRY(sp_call_output_vector(call, i, SP_INT64, counts[i]));
 	}
 	for (size_t k = 0; k < ids->count; k++)
 		sp_tensor_i64(call->out[places[2 * k]])[places[2 * k + 1]] = local_id[k];
@@ -186,9 +181,8 @@ static sp_status prepare_pre(sp_prepare *prepare, sp_error *err)
 	SP_TRY(sp_node_attr_int(node, "partition_axis", 0, &axis, err));
 	if (axis != 0)
 		return sp_error_set(err, SP_UNSUPPORTED,
-				    "%s with partition_axis %lld is not "
-				    "supported",
-				    node->op_name, (long long)axis);
+				    "%s with partition_axis %lld is not supported", node->op_name,
+				    (long long)axis);
 	SP_TRY(sp_node_attr_bool(node, "fill_empty_row", false, &state->fill, err));
 	SP_TRY(sp_node_attr_bool(node, "prune_invalid_id", false, &state->prune, err));
 	SP_TRY(sp_node_attr_int(node, "default_id", -1, &state->default_id, err));
@@ -220,13 +214,13 @@ static sp_status read_ids(const sp_call *call, pre_lookup *pre)
 	const sp_tensor *ids = call->in[parts], *indices = call->in[parts + 1];
 	const sp_tensor *shape = call->in[parts + 2];
 
-	SP_TRY(sp_array__need_rank(call, parts, 1));
-	SP_TRY(sp_array__need_rank(call, parts + 1, 2));
+	SP_TRY(sp_call_need_rank(call, parts, 1));
+	SP_TRY(sp_call_need_rank(call, parts + 1, 2));
 	if (indices->shape.dims[0] != (int64_t)ids->count || indices->shape.dims[1] != 2)
 		return sp_call_invalid(call, "indices of [%lld,%lld] for %zu ids",
 				       (long long)indices->shape.dims[0],
 				       (long long)indices->shape.dims[1], ids->count);
-	SP_TRY(sp_array__need_rank(call, parts + 2, 1));
+	SP_TRY(sp_call_need_rank(call, parts + 2, 1));
 	if (shape->count == 0 || sp_tensor_i64(shape)[0] < 0)
 		return sp_call_invalid(call, "the dense shape has no number of rows");
 	*pre = (pre_lookup){.ids = ids->data,
@@ -244,22 +238,18 @@ static sp_status read_ids(const sp_call *call, pre_lookup *pre)
 static sp_status make_room(const sp_call *call, pre_lookup *pre)
 {
 	size_t parts = ((const partition_state *)call->state)->parts;
-	sp_shape flags;
 	int64_t size;
 
 	if (!sp_i64_add(&size, pre->batch, (int64_t)pre->count))
 		return sp_call_invalid(call, "%lld rows are too many", (long long)pre->batch);
-	flags = sp_shape_vector(size);
-	SP_TRY(sp_call_output(call, 2 * parts, SP_INT32, &flags));
+	SP_TRY(sp_call_output_vector(call, 2 * parts, SP_INT32, size));
 	if (size != 0)
 		memset(call->out[2 * parts]->data, 0, (size_t)size * sizeof(int32_t));
 	pre->row_flags = call->out[2 * parts]->data;
 	pre->id_flags = pre->row_flags + pre->batch;
-	pre->part = sp_call_bytes(call, pre->count, sizeof(*pre->part));
-	pre->local_id = sp_call_bytes(call, pre->count, sizeof(*pre->local_id));
-	pre->counts = sp_call_bytes(call, parts, sizeof(*pre->counts));
-	if (pre->part == NULL || pre->local_id == NULL || pre->counts == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(pre->part, call, pre->count);
+	SP_CALL_ARRAY(pre->local_id, call, pre->count);
+	SP_CALL_ARRAY(pre->counts, call, parts);
 	memset(pre->counts, 0, parts * sizeof(*pre->counts));
 	return SP_OK;
 }
@@ -301,11 +291,9 @@ static sp_status write_parts(const sp_call *call, pre_lookup *pre)
 
 	pre->counts[pre->default_part] += pre->empty;
 	for (size_t i = 0; i < parts; i++) {
-		sp_shape vector = sp_shape_vector(pre->counts[i]);
-		sp_shape matrix = sp_shape_matrix(pre->counts[i], 2);
 
-		SP_TRY(sp_call_output(call, i, SP_INT64, &vector));
-		SP_TRY(sp_call_output(call, parts + i, SP_INT64, &matrix));
+		SP_TRY(sp_call_output_vector(call, i, SP_INT64, pre->counts[i]));
+		SP_TRY(sp_call_output_matrix(call, parts + i, SP_INT64, pre->counts[i], 2));
 		pre->counts[i] = 0;
 	}
 	for (size_t k = 0; k < pre->count; k++) {

@@ -33,31 +33,24 @@ static sp_status prepare_prune(sp_prepare *prepare, sp_error *err)
 	prune_state *state = sp_prepare_state(prepare, sizeof(*state));
 	const sp_node *node = prepare->node;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->earlier = prepare->in_count == 3;
-	SP_TRY(sp_prepare_inputs(prepare, state->earlier ? 3 : 4, err));
-	for (size_t i = 0; i < 3; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_INT64, err));
+	SP_TRY(sp_prepare_types(prepare,
+				state->earlier
+					? "int64 int64 int64 -> int64 int64 int32"
+					: "int64 int64 int64 float -> int64 int64 float bool",
+				err));
 	SP_TRY(sp_node_attr_bool(node, "fill_empty_row", false, &state->fill, err));
 	SP_TRY(read_prune(node, &state->prune, err));
 	SP_TRY(sp_node_attr_int(node, "default_id", -1, &state->default_id, err));
 	if (state->default_id < 0)
 		state->default_id = 0;
-	if (state->earlier) {
-		SP_TRY(sp_prepare_outputs(prepare, 3, SP_INT64, err));
-		prepare->out_dtypes[2] = SP_INT32;
+	if (state->earlier)
 		return SP_OK;
-	}
-	SP_TRY(sp_prepare_input_dtype(prepare, 3, SP_FLOAT, err));
 	SP_TRY(sp_node_attr_bool(node, "use_sparse_weights", false, &state->has_weights, err));
 	SP_TRY(sp_node_attr_bool(node, "prune_sparse_weights", false, &state->prune_weights, err));
 	state->prune_weights = state->prune_weights && state->prune;
-	SP_TRY(sp_node_attr_float(node, "default_weight", 1, &state->default_weight, err));
-	SP_TRY(sp_prepare_outputs(prepare, 4, SP_INT64, err));
-	prepare->out_dtypes[2] = SP_FLOAT;
-	prepare->out_dtypes[3] = SP_BOOL;
-	return SP_OK;
+	return sp_node_attr_float(node, "default_weight", 1, &state->default_weight, err);
 }
 
 /* The sparse tensor, and which of it is kept. */
@@ -76,9 +69,9 @@ static sp_status read_input(const sp_call *call, pruned *p)
 	const prune_state *state = call->state;
 	const sp_tensor *ids = call->in[0], *indices = call->in[1], *shape = call->in[2];
 
-	SP_TRY(sp_array__need_rank(call, 0, 1));
-	SP_TRY(sp_array__need_rank(call, 1, 2));
-	SP_TRY(sp_array__need_rank(call, 2, 1));
+	SP_TRY(sp_call_need_rank(call, 0, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 2));
+	SP_TRY(sp_call_need_rank(call, 2, 1));
 	if (indices->shape.dims[0] != (int64_t)ids->count || indices->shape.dims[1] != 2)
 		return sp_call_invalid(call, "indices of [%lld,%lld] for %zu ids",
 				       (long long)indices->shape.dims[0],
@@ -123,12 +116,10 @@ static sp_status decide(const sp_call *call, pruned *p)
 static sp_status write_ids(const sp_call *call, const pruned *p)
 {
 	const prune_state *state = call->state;
-	sp_shape vector = sp_shape_vector(p->kept + p->filled);
-	sp_shape matrix = sp_shape_matrix(p->kept + p->filled, 2);
 	int64_t *ids, *indices;
 
-	SP_TRY(sp_call_output(call, 0, SP_INT64, &vector));
-	SP_TRY(sp_call_output(call, 1, SP_INT64, &matrix));
+	SP_TRY(sp_call_output_vector(call, 0, SP_INT64, p->kept + p->filled));
+	SP_TRY(sp_call_output_matrix(call, 1, SP_INT64, p->kept + p->filled, 2));
 	ids = call->out[0]->data;
 	indices = call->out[1]->data;
 	for (size_t k = 0; k < p->count; k++) {
@@ -169,17 +160,15 @@ static sp_status write_weights(const sp_call *call, const pruned *p)
 static sp_status write_flags(const sp_call *call, const pruned *p)
 {
 	const prune_state *state = call->state;
-	sp_shape rows = sp_shape_vector(p->batch);
-	sp_shape all = sp_shape_vector(p->batch + (int64_t)p->count);
 	int32_t *flags;
 
 	if (!state->earlier) {
-		SP_TRY(sp_call_output(call, 3, SP_BOOL, &rows));
+		SP_TRY(sp_call_output_vector(call, 3, SP_BOOL, p->batch));
 		for (int64_t row = 0; row < p->batch; row++)
 			sp_tensor_bool(call->out[3])[row] = p->is_empty[row];
 		return SP_OK;
 	}
-	SP_TRY(sp_call_output(call, 2, SP_INT32, &all));
+	SP_TRY(sp_call_output_vector(call, 2, SP_INT32, p->batch + (int64_t)p->count));
 	flags = call->out[2]->data;
 	for (int64_t row = 0; row < p->batch; row++)
 		*flags++ = state->fill && p->is_empty[row];

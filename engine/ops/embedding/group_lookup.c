@@ -104,8 +104,7 @@ static sp_status check_fallback(const sp_prepare *prepare, group_state *state, s
 		return SP_OK;
 	if (state->is_dense || (!state->one_shape && state->n > 1))
 		return sp_error_set(err, SP_UNSUPPORTED,
-				    "%s of %zu embeddings with is_use_default_value_tensor is not "
-				    "supported",
+				    "%s of %zu embeddings: no is_use_default_value_tensor",
 				    prepare->node->op_name, state->n);
 	SP_TRY(sp_prepare_input_dtype(prepare, prepare->in_count - 1, SP_FLOAT, err));
 	return sp_embedding__check_defaults(prepare, prepare->in_count - 1, (size_t)state->dim,
@@ -120,8 +119,7 @@ static sp_status prepare_any(sp_prepare *prepare, group_state **out, sp_error *e
 	int64_t n;
 
 	*out = state;
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->has_matrices = node->op == &sp_op_GroupVariableLookup ||
 			      node->op == &sp_op_GroupVariableLookupDense;
 	SP_TRY(sp_node_attr_type(node, "dtype", SP_FLOAT, &dtype, err));
@@ -291,18 +289,14 @@ static sp_status write_unique(const sp_call *call, const lookup *l)
 	sp_rows rows = {
 		.dtype = keys->dtype, .data = keys->data, .outer = 1, .n = keys->count, .inner = 1};
 	size_t size = sp_dtype_size(keys->dtype), distinct;
-	sp_shape shape = sp_shape_vector((int64_t)keys->count);
 	uint32_t *firsts;
 	sp_row_set set;
 
 	SP_TRY(sp_row_set__init(&set, call, &rows));
-	firsts = sp_call_bytes(call, keys->count, sizeof(*firsts));
-	if (firsts == NULL)
-		return sp_call_no_memory(call);
-	SP_TRY(sp_call_output(call, 2 * n + l->i, SP_INT32, &shape));
+	SP_CALL_ARRAY(firsts, call, keys->count);
+	SP_TRY(sp_call_output_vector(call, 2 * n + l->i, SP_INT32, (int64_t)keys->count));
 	distinct = sp_row_set__number(&set, call->out[2 * n + l->i]->data, firsts);
-	shape = sp_shape_vector((int64_t)distinct);
-	SP_TRY(sp_call_output(call, n + l->i, keys->dtype, &shape));
+	SP_TRY(sp_call_output_vector(call, n + l->i, keys->dtype, (int64_t)distinct));
 	for (size_t k = 0; k < distinct; k++)
 		memcpy((char *)call->out[n + l->i]->data + k * size,
 		       (const char *)keys->data + firsts[k] * size, size);
@@ -319,13 +313,10 @@ static sp_status spread_fallback(const sp_call *call, lookup *l)
 	float *to;
 
 	if (rows->count % dim != 0 || rows->count / dim < distinct)
-		return sp_call_invalid(call,
-				       "default values of %zu numbers have no row of %zu for each "
-				       "of the %zu distinct keys of lookup %zu",
-				       rows->count, dim, distinct, l->i);
-	to = sp_call_bytes(call, l->count, dim * sizeof(*to));
-	if (to == NULL)
-		return sp_call_no_memory(call);
+		return sp_call_invalid(
+			call, "%zu defaults are no rows of %zu for %zu distinct keys of lookup %zu",
+			rows->count, dim, distinct, l->i);
+	SP_CALL_BYTES(to, call, l->count, dim * sizeof(*to));
 	for (size_t k = 0; k < l->count; k++)
 		memcpy(to + k * dim, sp_tensor_f32(rows) + (size_t)numbers[k] * dim,
 		       dim * sizeof(*to));
@@ -341,17 +332,12 @@ static sp_status find_place(const sp_call *call, const lookup *l, size_t k, int6
 	int64_t step = state->is_sequence ? l->indices[k * l->stride + 1] : 0;
 
 	if (row < 0 || row >= l->batch || step < 0 || step >= l->steps)
-		return sp_call_invalid(call,
-				       "index %zu of lookup %zu, [%lld,%lld], is outside "
-				       "[%lld,%lld]",
-				       k, l->i, (long long)row, (long long)step,
-				       (long long)l->batch, (long long)l->steps);
+		return sp_call_invalid(
+			call, "index %zu of lookup %zu, [%lld,%lld], not in [%lld,%lld]", k, l->i,
+			(long long)row, (long long)step, (long long)l->batch, (long long)l->steps);
 	l->places[k] = row * l->steps + step;
 	if (l->places[k] < last)
-		return sp_call_invalid(call,
-				       "the indices of lookup %zu are not in the order of "
-				       "their rows",
-				       l->i);
+		return sp_call_invalid(call, "the indices of lookup %zu are not in order", l->i);
 	return SP_OK;
 }
 
@@ -359,10 +345,9 @@ static sp_status find_place(const sp_call *call, const lookup *l, size_t k, int6
 static sp_status write_counts(const sp_call *call, lookup *l)
 {
 	size_t output = 3 * ((const group_state *)call->state)->n + l->i;
-	sp_shape shape = sp_shape_vector(l->batch);
 	int32_t *up_to;
 
-	SP_TRY(sp_call_output(call, output, SP_INT32, &shape));
+	SP_TRY(sp_call_output_vector(call, output, SP_INT32, l->batch));
 	up_to = call->out[output]->data;
 	if (l->batch != 0)
 		memset(up_to, 0, (size_t)l->batch * sizeof(*up_to));
@@ -388,10 +373,8 @@ static sp_status make_sparse(const sp_call *call, lookup *l)
 	shape.dims[shape.rank++] = state->dim;
 	SP_TRY(sp_call_output(call, l->i, SP_FLOAT, &shape));
 	places = call->out[l->i]->count / dim;
-	counts = sp_call_bytes(call, places, sizeof(*counts));
-	l->places = sp_call_bytes(call, l->count, sizeof(*l->places));
-	if (counts == NULL || l->places == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(counts, call, places);
+	SP_CALL_ARRAY(l->places, call, l->count);
 	sp_pool__init(&l->pool, call->out[l->i]->data, counts, places, dim);
 	return write_counts(call, l);
 }

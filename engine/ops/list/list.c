@@ -4,13 +4,6 @@
 
 #include "base/size.h"
 
-static sp_status check_dtype(const sp_prepare *prepare, sp_dtype dtype, sp_error *err)
-{
-	if (dtype == SP_VARIANT || sp_dtype_size(dtype) != 0)
-		return SP_OK;
-	return sp_prepare_unsupported(prepare, dtype, err);
-}
-
 sp_status sp_list__refuse_lists(const sp_prepare *prepare, sp_error *err)
 {
 	const sp_list_state *state = prepare->state;
@@ -19,27 +12,20 @@ sp_status sp_list__refuse_lists(const sp_prepare *prepare, sp_error *err)
 					  : sp_prepare_unsupported(prepare, SP_VARIANT, err);
 }
 
-sp_status sp_list__prepare_new(sp_prepare *prepare, size_t inputs, const char *dtype_name,
-			       sp_list_state **out, sp_error *err)
+sp_status sp_list__prepare(sp_prepare *prepare, const char *types, const char *dtype_name,
+			   sp_error *err)
 {
 	sp_list_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	*out = state;
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a list");
-	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
+	SP_NEED_MEMORY(state, err, "a list");
+	SP_TRY(sp_prepare_types(prepare, types, err));
 	state->shape.rank = -1;
 	if (dtype_name == NULL)
 		return SP_OK;
 	SP_TRY(sp_node_attr_type(prepare->node, dtype_name, SP_INVALID_DTYPE, &state->dtype, err));
-	return check_dtype(prepare, state->dtype, err);
-}
-
-sp_status sp_list__prepare(sp_prepare *prepare, size_t inputs, size_t list, const char *dtype_name,
-			   sp_list_state **out, sp_error *err)
-{
-	SP_TRY(sp_list__prepare_new(prepare, inputs, dtype_name, out, err));
-	return sp_prepare_input_dtype(prepare, list, SP_VARIANT, err);
+	if (state->dtype == SP_VARIANT || sp_dtype_size(state->dtype) != 0)
+		return SP_OK;
+	return sp_prepare_unsupported(prepare, state->dtype, err);
 }
 
 sp_status sp_list__shape_attr(const sp_prepare *prepare, const char *name, sp_partial_shape *out,
@@ -243,8 +229,7 @@ sp_status sp_list__check_indices(const sp_call *call, const sp_tensor *t, const 
 		int32_t i = sp_tensor_i32(indices)[k];
 
 		if (i < 0)
-			return sp_call_invalid(call, "Indices in TensorListScatter must all be "
-						     "non-negative.");
+			return sp_call_invalid(call, "indices must not be negative");
 		if ((size_t)i >= *count)
 			*count = (size_t)i + 1;
 	}

@@ -16,18 +16,9 @@ typedef struct sp_list_state {
 	bool is_dynamic, has_one_shape; /* TensorArrayV3 */
 } sp_list_state;
 
-/*
- * Checks the number of inputs and that input `list` is a list or the flow of an array, and reads
- * attribute `dtype_name` (NULL: none).
- */
-SP_MUST_CHECK sp_status sp_list__prepare(sp_prepare *prepare, size_t inputs, size_t list,
-					 const char *dtype_name, sp_list_state **out,
-					 sp_error *err);
-
-/* The same for an operator that creates a list. */
-SP_MUST_CHECK sp_status sp_list__prepare_new(sp_prepare *prepare, size_t inputs,
-					     const char *dtype_name, sp_list_state **out,
-					     sp_error *err);
+/* sp_prepare_types(), and a state with the type that attribute `dtype_name` has (NULL: none). */
+SP_MUST_CHECK sp_status sp_list__prepare(sp_prepare *prepare, const char *types,
+					 const char *dtype_name, sp_error *err);
 
 /* SP_UNSUPPORTED when the elements are lists: they cannot be cut or joined. */
 SP_MUST_CHECK sp_status sp_list__refuse_lists(const sp_prepare *prepare, sp_error *err);

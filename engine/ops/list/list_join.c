@@ -21,9 +21,7 @@ static sp_status one_shape(const sp_call *call, const sp_list *list, const int32
 	}
 	if (sp_partial_shape_is_full(&partial, out))
 		return SP_OK;
-	return sp_call_invalid(call,
-			       "Tried to stack list which only contains uninitialized tensors and "
-			       "has a non-fully-defined element_shape: %s",
+	return sp_call_invalid(call, "no element is set, and their shape is only %s",
 			       sp_partial_shape_text(&partial, a));
 }
 
@@ -86,10 +84,7 @@ static sp_status rest_shape(const sp_call *call, const sp_list *list, sp_partial
 		if (!sp_tensor_is_set(item))
 			continue;
 		if (item->shape.rank == 0)
-			return sp_call_invalid(call,
-					       "Concat saw a scalar shape at index %zu but "
-					       "requires at least vectors.",
-					       k);
+			return sp_call_invalid(call, "element %zu to concatenate is a scalar", k);
 		shape.dims[0] = -1;
 		if (partial->rank > 0 && partial->dims[0] >= 0 &&
 		    partial->dims[0] != item->shape.dims[0])
@@ -134,9 +129,7 @@ static sp_status find_lengths(const sp_call *call, const sp_list *list, int64_t 
 								   : common;
 
 		if (length < 0 || !sp_i64_add(total, *total, length))
-			return sp_call_invalid(call,
-					       "List contains uninitialized tensor at index "
-					       "%zu but leading_dims has only %zu elements.",
+			return sp_call_invalid(call, "element %zu is not set, leading_dims has %zu",
 					       k, given_count);
 		lengths[k] = length;
 	}

@@ -4,13 +4,6 @@
  * OptionalFromValue, OptionalNone, OptionalHasValue, OptionalGetValue: one value that holds a tuple
  * of tensors, or nothing.
  */
-static sp_status prepare_from(sp_prepare *prepare, sp_error *err)
-{
-	if (prepare->in_count == 0)
-		return sp_error_set(err, SP_INVALID, "OptionalFromValue has no components");
-	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
-}
-
 static const sp_list nothing = {
 	.dtype = SP_VARIANT, .shape = {.rank = -1}, .max_count = -1, .kind = SP_LIST_OPTIONAL};
 
@@ -22,12 +15,6 @@ static sp_status run_from(const sp_call *call)
 		sp_list_set(call, sp_tensor_list(call->out[0]), i, call->in[i]);
 	}
 	return SP_OK;
-}
-
-static sp_status prepare_none(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 0, err));
-	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
 }
 
 static sp_status run_none(const sp_call *call)
@@ -43,20 +30,12 @@ static sp_status input(const sp_call *call, const sp_list **out)
 	return sp_call_invalid(call, "the input is not an optional");
 }
 
-static sp_status prepare_has(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_VARIANT, err));
-	return sp_prepare_outputs(prepare, 1, SP_BOOL, err);
-}
-
 static sp_status run_has(const sp_call *call)
 {
-	sp_shape scalar = sp_shape_scalar();
 	const sp_list *list;
 
 	SP_TRY(input(call, &list));
-	SP_TRY(sp_call_output(call, 0, SP_BOOL, &scalar));
+	SP_TRY(sp_call_output_scalar(call, 0, SP_BOOL));
 	*sp_tensor_bool(call->out[0]) = list->count != 0;
 	return SP_OK;
 }
@@ -69,10 +48,8 @@ static sp_status prepare_get(sp_prepare *prepare, sp_error *err)
 {
 	get_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_VARIANT, err));
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "variant", err));
 	SP_TRY(sp_node_attr_list(prepare->node, "output_types", SP_ATTR_TYPE, &state->types, err));
 	SP_TRY(sp_node_attr_list(prepare->node, "output_shapes", SP_ATTR_SHAPE, &state->shapes,
 				 err));
@@ -102,17 +79,15 @@ static sp_status run_get(const sp_call *call)
 
 		if (item->dtype != state->types->type_list[i] ||
 		    !sp_partial_shape_matches(&state->shapes->shape_list[i], &item->shape))
-			return sp_call_invalid(call,
-					       "The given optional does not match the expected "
-					       "one: component %zu is %s %s",
-					       i, sp_dtype_name(item->dtype),
+			return sp_call_invalid(call, "component %zu of the optional is %s %s", i,
+					       sp_dtype_name(item->dtype),
 					       sp_shape_text(&item->shape, text));
 		sp_list__give(call, i, item);
 	}
 	return SP_OK;
 }
 
-SP_DEFINE_OP(OptionalFromValue, "optional", SP_OP_PER_REQUEST, prepare_from, run_from);
-SP_DEFINE_OP(OptionalNone, "optional", SP_OP_PER_REQUEST, prepare_none, run_none);
-SP_DEFINE_OP(OptionalHasValue, "has_value", SP_OP_PER_REQUEST, prepare_has, run_has);
+SP_DEFINE_TYPED_OP(OptionalFromValue, "optional", SP_OP_PER_REQUEST, "any+ -> variant", run_from);
+SP_DEFINE_TYPED_OP(OptionalNone, "optional", SP_OP_PER_REQUEST, "-> variant", run_none);
+SP_DEFINE_TYPED_OP(OptionalHasValue, "has_value", SP_OP_PER_REQUEST, "variant -> bool", run_has);
 SP_DEFINE_OP(OptionalGetValue, "components:output_types", SP_OP_PER_REQUEST, prepare_get, run_get);

@@ -15,15 +15,12 @@ static sp_status prepare_array(sp_prepare *prepare, sp_error *err)
 {
 	sp_list_state *state;
 
-	SP_TRY(sp_list__prepare_new(prepare, 1, "dtype", &state, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_INT32, err));
+	SP_TRY(sp_list__prepare(prepare, "int32 -> resource variant", "dtype", err));
+	state = prepare->state;
 	SP_TRY(sp_list__shape_attr(prepare, "element_shape", &state->shape, err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "dynamic_size", false, &state->is_dynamic, err));
-	SP_TRY(sp_node_attr_bool(prepare->node, "identical_element_shapes", false,
-				 &state->has_one_shape, err));
-	SP_TRY(sp_prepare_outputs(prepare, 2, SP_VARIANT, err));
-	prepare->out_dtypes[0] = SP_RESOURCE;
-	return SP_OK;
+	return sp_node_attr_bool(prepare->node, "identical_element_shapes", false,
+				 &state->has_one_shape, err);
 }
 
 static sp_status run_array(const sp_call *call)
@@ -44,22 +41,12 @@ static sp_status run_array(const sp_call *call)
 	return sp_list_new(call, call->out[1], &like, (size_t)size, (size_t)size);
 }
 
-/* Input 0 is the handle, input `flow` the list of the array. */
-static sp_status prepare_on_array(sp_prepare *prepare, size_t inputs, size_t flow,
-				  const char *dtype_name, sp_list_state **out, sp_error *err)
-{
-	SP_TRY(sp_list__prepare(prepare, inputs, flow, dtype_name, out, err));
-	return sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err);
-}
-
 /* Checks an index to write; a dynamic array grows to include it. */
 static sp_status check_index(const sp_call *call, const sp_list *list, int64_t index)
 {
 	if (index >= 0 && ((uint64_t)index < list->count || list->is_dynamic))
 		return SP_OK;
-	return sp_call_invalid(call,
-			       "Tried to use index %lld but array is not resizeable and size is: "
-			       "%zu",
+	return sp_call_invalid(call, "index %lld is not in an array of fixed size %zu",
 			       (long long)index, list->count);
 }
 
@@ -68,10 +55,7 @@ static sp_status check_unset(const sp_call *call, const sp_list *list, size_t i)
 {
 	if (i >= list->count || !sp_tensor_is_set(&list->items[i]))
 		return SP_OK;
-	return sp_call_invalid(call,
-			       "Could not write to TensorArray index %zu because it has "
-			       "already been written to.",
-			       i);
+	return sp_call_invalid(call, "element %zu of the array is already written", i);
 }
 
 /* Checks that an element can be read. */
@@ -98,12 +82,7 @@ static sp_status put(const sp_call *call, sp_list *list, size_t i, const sp_tens
 /* Writes one value at an index, or the rows of a tensor at several. */
 static sp_status prepare_write(sp_prepare *prepare, sp_error *err)
 {
-	sp_list_state *state;
-
-	SP_TRY(prepare_on_array(prepare, 4, 3, "T", &state, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, state->dtype, err));
-	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
+	return sp_list__prepare(prepare, "resource int32 @T variant -> variant", "T", err);
 }
 
 static sp_status run_write(const sp_call *call)
@@ -121,11 +100,7 @@ static sp_status run_write(const sp_call *call)
 
 static sp_status prepare_read(sp_prepare *prepare, sp_error *err)
 {
-	sp_list_state *state;
-
-	SP_TRY(prepare_on_array(prepare, 3, 2, "dtype", &state, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
-	return sp_prepare_outputs(prepare, 1, state->dtype, err);
+	return sp_list__prepare(prepare, "resource int32 variant -> @dtype", "dtype", err);
 }
 
 static sp_status run_read(const sp_call *call)
@@ -142,29 +117,20 @@ static sp_status run_read(const sp_call *call)
 		return SP_OK;
 	}
 	if (!sp_partial_shape_is_full(&list->shape, &shape))
-		return sp_call_invalid(call,
-				       "Could not read from TensorArray index %lld.  Furthermore, "
-				       "the element shape is not fully defined.",
+		return sp_call_invalid(call, "element %lld is not set, and its shape is not known",
 				       (long long)index);
 	return sp_list__zeros(call, 0, list->dtype, &shape);
 }
 
 /* -------------------------------------------------------- several elements */
 
-/* Joins elements into a tensor; the last input is `flow`. */
-static sp_status prepare_stack(sp_prepare *prepare, size_t flow, sp_error *err)
+static sp_status prepare_gather(sp_prepare *prepare, sp_error *err)
 {
 	sp_list_state *state;
 
-	SP_TRY(prepare_on_array(prepare, flow + 1, flow, "dtype", &state, err));
-	SP_TRY(sp_list__shape_attr(prepare, "element_shape", &state->shape, err));
-	return sp_prepare_outputs(prepare, 1, state->dtype, err);
-}
-
-static sp_status prepare_gather(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(prepare_stack(prepare, 2, err));
-	return sp_prepare_input_dtype(prepare, 1, SP_INT32, err);
+	SP_TRY(sp_list__prepare(prepare, "resource int32 variant -> @dtype", "dtype", err));
+	state = prepare->state;
+	return sp_list__shape_attr(prepare, "element_shape", &state->shape, err);
 }
 
 /* The element shape: the attribute's, merged with the array's. */
@@ -188,9 +154,7 @@ static sp_status run_gather(const sp_call *call)
 
 	SP_TRY(sp_list__input(call, 2, &list));
 	SP_TRY(merged_shape(call, list, &shape));
-	if (indices->shape.rank != 1)
-		return sp_call_invalid(call, "indices must be a vector, not of rank %d",
-				       indices->shape.rank);
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	for (size_t k = 0; k < indices->count; k++)
 		SP_TRY(check_readable(call, list, sp_tensor_i32(indices)[k]));
 	return sp_list__stack(call, 0, list, indices->count != 0 ? sp_tensor_i32(indices) : NULL,
@@ -222,12 +186,10 @@ static sp_status prepare_concat(sp_prepare *prepare, sp_error *err)
 {
 	sp_list_state *state;
 
-	SP_TRY(prepare_on_array(prepare, 2, 1, "dtype", &state, err));
+	SP_TRY(sp_list__prepare(prepare, "resource variant -> @dtype int64", "dtype", err));
 	SP_TRY(sp_list__refuse_lists(prepare, err));
-	SP_TRY(sp_list__shape_attr(prepare, "element_shape_except0", &state->shape, err));
-	SP_TRY(sp_prepare_outputs(prepare, 2, state->dtype, err));
-	prepare->out_dtypes[1] = SP_INT64;
-	return SP_OK;
+	state = prepare->state;
+	return sp_list__shape_attr(prepare, "element_shape_except0", &state->shape, err);
 }
 
 static sp_status run_concat(const sp_call *call)
@@ -254,28 +216,17 @@ static sp_status run_concat(const sp_call *call)
 
 static sp_status prepare_size(sp_prepare *prepare, sp_error *err)
 {
-	sp_list_state *state;
-
-	SP_TRY(prepare_on_array(prepare, 2, 1, NULL, &state, err));
-	return sp_prepare_outputs(prepare, 1, SP_INT32, err);
+	return sp_list__prepare(prepare, "resource variant -> int32", NULL, err);
 }
 
 static sp_status run_size(const sp_call *call)
 {
-	sp_shape scalar = sp_shape_scalar();
 	const sp_list *list;
 
 	SP_TRY(sp_list__input(call, 1, &list));
-	SP_TRY(sp_call_output(call, 0, SP_INT32, &scalar));
+	SP_TRY(sp_call_output_scalar(call, 0, SP_INT32));
 	*sp_tensor_i32(call->out[0]) = (int32_t)list->count;
 	return SP_OK;
-}
-
-static sp_status prepare_close(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
 }
 
 static sp_status run_close(const sp_call *call)
@@ -284,7 +235,7 @@ static sp_status run_close(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(TensorArrayCloseV3, NULL, SP_OP_PER_REQUEST, prepare_close, run_close);
+SP_DEFINE_TYPED_OP(TensorArrayCloseV3, NULL, SP_OP_PER_REQUEST, "resource ->", run_close);
 SP_DEFINE_OP(TensorArrayConcatV3, "value lengths", SP_OP_PER_REQUEST, prepare_concat, run_concat);
 SP_DEFINE_OP(TensorArrayGatherV3, NULL, SP_OP_PER_REQUEST, prepare_gather, run_gather);
 SP_DEFINE_OP(TensorArrayReadV3, NULL, SP_OP_PER_REQUEST, prepare_read, run_read);

@@ -14,12 +14,7 @@
 /* EmptyTensorList(shape, most elements), TensorListReserve(shape, elements) */
 static sp_status prepare_new(sp_prepare *prepare, sp_error *err)
 {
-	sp_list_state *state;
-
-	SP_TRY(sp_list__prepare_new(prepare, 2, "element_dtype", &state, err));
-	SP_TRY(sp_prepare_input_index(prepare, 0, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
-	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
+	return sp_list__prepare(prepare, "index int32 -> variant", "element_dtype", err);
 }
 
 static sp_status run_new(const sp_call *call, bool reserve)
@@ -35,10 +30,7 @@ static sp_status run_new(const sp_call *call, bool reserve)
 		return sp_list_new(call, call->out[0], &like, 0, n > 0 && n < 64 ? (size_t)n : 8);
 	}
 	if (n < 0)
-		return sp_call_invalid(call,
-				       "The num_elements to reserve must be a non negative "
-				       "number, but got %lld",
-				       (long long)n);
+		return sp_call_invalid(call, "cannot reserve %lld elements", (long long)n);
 	return sp_list_new(call, call->out[0], &like, (size_t)n, (size_t)n);
 }
 
@@ -74,21 +66,15 @@ static sp_status give_unset(const sp_call *call, size_t out, const sp_list *list
 					       "the elements of the list have several shapes");
 	}
 	if (!sp_partial_shape_is_full(&partial, &shape))
-		return sp_call_invalid(call,
-				       "Trying to read an uninitialized tensor but element_shape "
-				       "is not fully defined: %s",
+		return sp_call_invalid(call, "the element is not set, and its shape is only %s",
 				       sp_partial_shape_text(&partial, text));
 	return sp_list__zeros(call, out, list->dtype, &shape);
 }
 
 static sp_status prepare_get(sp_prepare *prepare, sp_error *err)
 {
-	sp_list_state *state;
-
-	SP_TRY(sp_list__prepare(prepare, 3, 0, "element_dtype", &state, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
-	SP_TRY(sp_prepare_input_index(prepare, 2, err));
-	return sp_prepare_outputs(prepare, 1, state->dtype, err);
+	return sp_list__prepare(prepare, "variant int32 index -> @element_dtype", "element_dtype",
+				err);
 }
 
 static sp_status run_get(const sp_call *call)
@@ -108,12 +94,11 @@ static sp_status prepare_set(sp_prepare *prepare, sp_error *err)
 {
 	sp_list_state *state;
 
-	SP_TRY(sp_list__prepare(prepare, 3, 0, "element_dtype", &state, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, state->dtype, err));
-	SP_TRY(sp_node_attr_bool(prepare->node, "resize_if_index_out_of_bounds", false,
-				 &state->grows, err));
-	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
+	SP_TRY(sp_list__prepare(prepare, "variant int32 @element_dtype -> variant", "element_dtype",
+				err));
+	state = prepare->state;
+	return sp_node_attr_bool(prepare->node, "resize_if_index_out_of_bounds", false,
+				 &state->grows, err);
 }
 
 static void shorten(const sp_call *call, sp_list *list, size_t count)
@@ -146,11 +131,7 @@ static sp_status run_set(const sp_call *call)
 
 static sp_status prepare_push(sp_prepare *prepare, sp_error *err)
 {
-	sp_list_state *state;
-
-	SP_TRY(sp_list__prepare(prepare, 2, 0, "element_dtype", &state, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, state->dtype, err));
-	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
+	return sp_list__prepare(prepare, "variant @element_dtype -> variant", "element_dtype", err);
 }
 
 static sp_status run_push(const sp_call *call)
@@ -162,9 +143,7 @@ static sp_status run_push(const sp_call *call)
 	SP_TRY(sp_list__check_value(call, list, call->in[1]));
 	if (list->max_count != -1 &&
 	    (list->max_count < 0 || list->count >= (uint64_t)list->max_count))
-		return sp_call_invalid(call,
-				       "Tried to push item into a full list list size: %zu "
-				       "max_num_elements: %lld",
+		return sp_call_invalid(call, "the list is full: %zu elements of at most %lld",
 				       list->count, (long long)list->max_count);
 	SP_TRY(sp_list_modify(call, 0, 0, list->count + 1, &to));
 	sp_list_set(call, to, to->count - 1, call->in[1]);
@@ -173,13 +152,8 @@ static sp_status run_push(const sp_call *call)
 
 static sp_status prepare_pop(sp_prepare *prepare, sp_error *err)
 {
-	sp_list_state *state;
-
-	SP_TRY(sp_list__prepare(prepare, 2, 0, "element_dtype", &state, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(sp_prepare_outputs(prepare, 2, SP_VARIANT, err));
-	prepare->out_dtypes[1] = state->dtype;
-	return SP_OK;
+	return sp_list__prepare(prepare, "variant index -> variant @element_dtype", "element_dtype",
+				err);
 }
 
 static sp_status run_pop(const sp_call *call)
@@ -205,30 +179,22 @@ static sp_status run_pop(const sp_call *call)
 
 static sp_status prepare_length(sp_prepare *prepare, sp_error *err)
 {
-	sp_list_state *state;
-
-	SP_TRY(sp_list__prepare(prepare, 1, 0, NULL, &state, err));
-	return sp_prepare_outputs(prepare, 1, SP_INT32, err);
+	return sp_list__prepare(prepare, "variant -> int32", NULL, err);
 }
 
 static sp_status run_length(const sp_call *call)
 {
 	const sp_list *list;
-	sp_shape scalar = sp_shape_scalar();
 
 	SP_TRY(sp_list__input(call, 0, &list));
-	SP_TRY(sp_call_output(call, 0, SP_INT32, &scalar));
+	SP_TRY(sp_call_output_scalar(call, 0, SP_INT32));
 	*sp_tensor_i32(call->out[0]) = (int32_t)list->count;
 	return SP_OK;
 }
 
 static sp_status prepare_resize(sp_prepare *prepare, sp_error *err)
 {
-	sp_list_state *state;
-
-	SP_TRY(sp_list__prepare(prepare, 2, 0, NULL, &state, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
-	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
+	return sp_list__prepare(prepare, "variant int32 -> variant", NULL, err);
 }
 
 static sp_status run_resize(const sp_call *call)
@@ -240,10 +206,7 @@ static sp_status run_resize(const sp_call *call)
 	SP_TRY(sp_list__input(call, 0, &list));
 	SP_TRY(sp_call_scalar(call, 1, &size));
 	if (size < 0)
-		return sp_call_invalid(call,
-				       "TensorListSlice expects size to be non-negative. Got: "
-				       "%lld",
-				       (long long)size);
+		return sp_call_invalid(call, "a list cannot be resized to %lld", (long long)size);
 	SP_TRY(sp_list_modify(call, 0, 0, (size_t)size, &to));
 	shorten(call, to, (size_t)size);
 	return SP_OK;
@@ -253,7 +216,8 @@ static sp_status prepare_shape(sp_prepare *prepare, sp_error *err)
 {
 	sp_list_state *state;
 
-	SP_TRY(sp_list__prepare(prepare, 1, 0, NULL, &state, err));
+	SP_TRY(sp_list__prepare(prepare, "variant", NULL, err));
+	state = prepare->state;
 	SP_TRY(sp_array__index_type(prepare, "shape_type", SP_INVALID_DTYPE, &state->index_type,
 				    err));
 	return sp_prepare_outputs(prepare, 1, state->index_type, err);

@@ -8,10 +8,9 @@ static sp_status prepare_stack(sp_prepare *prepare, sp_error *err)
 {
 	sp_list_state *state;
 
-	SP_TRY(sp_list__prepare(prepare, 2, 0, "element_dtype", &state, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(sp_node_attr_int(prepare->node, "num_elements", -1, &state->num_elements, err));
-	return sp_prepare_outputs(prepare, 1, state->dtype, err);
+	SP_TRY(sp_list__prepare(prepare, "variant index -> @element_dtype", "element_dtype", err));
+	state = prepare->state;
+	return sp_node_attr_int(prepare->node, "num_elements", -1, &state->num_elements, err);
 }
 
 static sp_status run_stack(const sp_call *call)
@@ -24,28 +23,19 @@ static sp_status run_stack(const sp_call *call)
 
 	SP_TRY(sp_list__input(call, 0, &list));
 	if (state->num_elements != -1 && (uint64_t)state->num_elements != list->count)
-		return sp_call_invalid(
-			call,
-			"Operation expected a list with %lld elements but got a list "
-			"with %zu elements.",
-			(long long)state->num_elements, list->count);
+		return sp_call_invalid(call, "a list of %lld elements was expected, not of %zu",
+				       (long long)state->num_elements, list->count);
 	SP_TRY(sp_list__shape_input(call, 1, list, &shape));
 	if (list->count == 0 && !sp_partial_shape_is_full(&shape, &full))
-		return sp_call_invalid(call,
-				       "Tried to stack elements of an empty list with "
-				       "non-fully-defined element_shape: %s",
+		return sp_call_invalid(call, "the list is empty, and its shape is only %s",
 				       sp_partial_shape_text(&shape, text));
 	return sp_list__stack(call, 0, list, NULL, list->count, shape);
 }
 
 static sp_status prepare_gather(sp_prepare *prepare, sp_error *err)
 {
-	sp_list_state *state;
-
-	SP_TRY(sp_list__prepare(prepare, 3, 0, "element_dtype", &state, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
-	SP_TRY(sp_prepare_input_index(prepare, 2, err));
-	return sp_prepare_outputs(prepare, 1, state->dtype, err);
+	return sp_list__prepare(prepare, "variant int32 index -> @element_dtype", "element_dtype",
+				err);
 }
 
 static sp_status run_gather(const sp_call *call)
@@ -70,15 +60,9 @@ static sp_status run_gather(const sp_call *call)
 
 static sp_status prepare_concat(sp_prepare *prepare, sp_error *err)
 {
-	sp_list_state *state;
-
-	SP_TRY(sp_list__prepare(prepare, 3, 0, "element_dtype", &state, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, SP_INT64, err));
-	SP_TRY(sp_list__refuse_lists(prepare, err));
-	SP_TRY(sp_prepare_outputs(prepare, 2, state->dtype, err));
-	prepare->out_dtypes[1] = SP_INT64;
-	return SP_OK;
+	SP_TRY(sp_list__prepare(prepare, "variant index int64 -> @element_dtype int64",
+				"element_dtype", err));
+	return sp_list__refuse_lists(prepare, err);
 }
 
 static sp_status run_concat(const sp_call *call)
@@ -97,12 +81,7 @@ static sp_status run_concat(const sp_call *call)
 
 static sp_status prepare_from_tensor(sp_prepare *prepare, sp_error *err)
 {
-	sp_list_state *state;
-
-	SP_TRY(sp_list__prepare_new(prepare, 2, "element_dtype", &state, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, state->dtype, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
+	return sp_list__prepare(prepare, "@element_dtype index -> variant", "element_dtype", err);
 }
 
 static sp_status run_from_tensor(const sp_call *call)
@@ -122,16 +101,10 @@ static sp_status run_from_tensor(const sp_call *call)
 /* TensorListScatter(tensor, indices, shape); V2 has the number of elements as the last input */
 static sp_status prepare_scatter(sp_prepare *prepare, sp_error *err)
 {
-	bool v2 = prepare->in_count == 4;
-	sp_list_state *state;
+	const char *types = prepare->in_count == 4 ? "@element_dtype int32 index int32 -> variant"
+						   : "@element_dtype int32 index -> variant";
 
-	SP_TRY(sp_list__prepare_new(prepare, v2 ? 4 : 3, "element_dtype", &state, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, state->dtype, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
-	SP_TRY(sp_prepare_input_index(prepare, 2, err));
-	if (v2)
-		SP_TRY(sp_prepare_input_dtype(prepare, 3, SP_INT32, err));
-	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
+	return sp_list__prepare(prepare, types, "element_dtype", err);
 }
 
 static sp_status run_scatter(const sp_call *call)
@@ -147,15 +120,10 @@ static sp_status run_scatter(const sp_call *call)
 	if (call->in_count == 4)
 		SP_TRY(sp_call_scalar(call, 3, &wanted));
 	if (wanted < -1)
-		return sp_call_invalid(call,
-				       "TensorListScatter expects num_elements >= -1, found: "
-				       "%lld",
-				       (long long)wanted);
+		return sp_call_invalid(call, "num_elements is %lld, below -1", (long long)wanted);
 	if (wanted >= 0 && (uint64_t)wanted < count)
-		return sp_call_invalid(call,
-				       "TensorListScatter: Trying to scatter at index %zu in "
-				       "list with size %lld",
-				       count - 1, (long long)wanted);
+		return sp_call_invalid(call, "index %zu is not in a list of %lld", count - 1,
+				       (long long)wanted);
 	if (wanted >= 0)
 		count = (size_t)wanted;
 	SP_TRY(sp_list_new(call, call->out[0], &like, count, count));
@@ -164,12 +132,8 @@ static sp_status run_scatter(const sp_call *call)
 
 static sp_status prepare_scatter_into(sp_prepare *prepare, sp_error *err)
 {
-	sp_list_state *state;
-
-	SP_TRY(sp_list__prepare(prepare, 3, 0, "element_dtype", &state, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, state->dtype, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, SP_INT32, err));
-	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
+	return sp_list__prepare(prepare, "variant @element_dtype int32 -> variant", "element_dtype",
+				err);
 }
 
 static sp_status run_scatter_into(const sp_call *call)

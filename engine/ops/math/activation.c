@@ -1,7 +1,5 @@
 #include <tgmath.h>
 
-#include "engine/kernels/float_functions.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/math/unary.h"
 
 /*

@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/math/add.h"
 
 /*
@@ -39,9 +38,7 @@ static sp_status join(const sp_call *call, sp_bytes left, sp_bytes right, sp_byt
 	}
 	if (!sp_size_add(&size, left.size, right.size))
 		return sp_call_no_memory(call);
-	text = sp_call_bytes(call, size, 1);
-	if (text == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(text, call, size, 1);
 	memcpy(text, left.data, left.size);
 	memcpy(text + left.size, right.data, right.size);
 	*out = (sp_bytes){text, size};

@@ -1,6 +1,5 @@
 #include "engine/ops/math/add.h"
 #include "engine/ops/math/list_sum.h"
-#include "engine/ops/ops.h"
 
 /*
  * AddN and AccumulateNV2: the sum of N tensors of one shape, or of N lists
@@ -15,15 +14,11 @@ static sp_status prepare_add_n(sp_prepare *prepare, sp_error *err)
 {
 	sp_dtype dtype;
 
-	if (prepare->in_count == 0)
-		return sp_error_set(err, SP_INVALID, "%s takes at least one input",
-				    prepare->node->op_name);
+	SP_TRY(sp_prepare_types(prepare, "T+ -> T", err));
 	dtype = prepare->in_dtypes[0];
-	for (size_t i = 1; i < prepare->in_count; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, dtype, err));
 	if (dtype != SP_VARIANT && sp_add__binary.kernels[dtype] == NULL)
 		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return SP_OK;
 }
 
 static sp_status check_shapes(const sp_call *call)

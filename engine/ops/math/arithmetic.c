@@ -1,7 +1,6 @@
 #include <tgmath.h>
 
 #include "engine/kernels/float_functions.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/math/binary.h"
 #include "engine/ops/math/complex.h"
 

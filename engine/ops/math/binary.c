@@ -7,9 +7,8 @@ sp_status sp_binary__prepare_state(sp_prepare *prepare, const sp_binary *binary,
 {
 	sp_dtype dtype;
 
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
+	SP_TRY(sp_prepare_types(prepare, "T T", err));
 	dtype = prepare->in_dtypes[0];
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, dtype, err));
 	state->binary = binary;
 	state->kernel = binary->kernels[dtype];
 	if (state->kernel == NULL)
@@ -22,8 +21,7 @@ sp_status sp_binary__prepare(sp_prepare *prepare, const sp_binary *binary, sp_er
 {
 	sp_binary_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	return sp_binary__prepare_state(prepare, binary, state, err);
 }
 

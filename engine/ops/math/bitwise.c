@@ -1,4 +1,3 @@
-#include "engine/ops/ops.h"
 #include "engine/ops/math/binary.h"
 
 SP_FOR_INTEGER(SP_BINARY_VALUE, BitwiseAnd, (a) & (b))

@@ -207,8 +207,7 @@ static sp_status prepare_cast(sp_prepare *prepare, sp_error *err)
 	sp_dtype from;
 	bool truncate;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "Truncate", false, &truncate, err));
 	SP_TRY(sp_node_attr_type(prepare->node, "DstT", SP_INVALID_DTYPE, &state->to, err));

@@ -14,13 +14,9 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
 	check_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_node_attr_bytes(prepare->node, "message", "", &state->message, err));
-	if (!sp_dtype_is_floating(prepare->in_dtypes[0]))
-		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "F -> F", err));
+	return sp_node_attr_bytes(prepare->node, "message", "", &state->message, err);
 }
 
 static unsigned kind_of(double value)

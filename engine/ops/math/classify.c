@@ -1,6 +1,5 @@
 #include <math.h>
 
-#include "engine/ops/ops.h"
 #include "engine/ops/math/unary.h"
 
 /* Predicates of one element. */

@@ -40,13 +40,9 @@ static sp_status prepare_clip(sp_prepare *prepare, sp_error *err)
 {
 	sp_dtype dtype;
 
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
+	SP_TRY(sp_prepare_types(prepare, "T T T -> T", err));
 	dtype = prepare->in_dtypes[0];
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, dtype, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, dtype, err));
-	if (kernels[dtype] == NULL)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return kernels[dtype] != NULL ? SP_OK : sp_prepare_unsupported(prepare, dtype, err);
 }
 
 static sp_status check_limit(const sp_call *call, size_t i)

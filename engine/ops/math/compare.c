@@ -51,8 +51,7 @@ static sp_status prepare_equality(sp_prepare *prepare, sp_error *err)
 	equality_state *state = sp_prepare_state(prepare, sizeof(*state));
 	const sp_binary *binary = prepare->node->op == &sp_op_Equal ? &equal : &not_equal;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_node_attr_bool(prepare->node, "incompatible_shape_error", true,
 				 &state->refuse_shapes, err));
 	return sp_binary__prepare_state(prepare, binary, &state->binary, err);
@@ -66,8 +65,7 @@ static sp_status run_equality(const sp_call *call)
 	if (state->refuse_shapes ||
 	    sp_broadcast__shape(&shape, &call->in[0]->shape, &call->in[1]->shape))
 		return sp_binary__run(call);
-	shape = sp_shape_scalar();
-	SP_TRY(sp_call_output(call, 0, SP_BOOL, &shape));
+	SP_TRY(sp_call_output_scalar(call, 0, SP_BOOL));
 	*sp_tensor_bool(call->out[0]) = state->binary.binary == &not_equal;
 	return SP_OK;
 }

@@ -4,9 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/ops/ops.h"
 #include "engine/ops/math/binary.h"
-#include "engine/ops/array/element_types.h"
 
 /*
  * Conj, Real, Imag, ComplexAbs, Angle and Complex.
@@ -105,8 +103,7 @@ static sp_status prepare_part(sp_prepare *prepare, part_fn *c64, part_fn *c128, 
 	part_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype, wanted;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));
 	dtype = prepare->in_dtypes[0];
 	if (!sp_dtype_is_complex(dtype))

@@ -1,8 +1,6 @@
 #include <string.h>
 #include <tgmath.h>
 
-#include "engine/kernels/float_functions.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/math/binary.h"
 
 /*

@@ -1,9 +1,7 @@
 #include <tgmath.h>
 
-#include "engine/kernels/float_functions.h"
 #include "engine/ops/math/complex.h"
 #include "engine/ops/math/unary.h"
-#include "engine/ops/ops.h"
 
 /*
  * The elementary functions.  Outside their domain they return what the C library returns (NaN,

@@ -32,10 +32,8 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 	const char *attr = inverse ? "Treal" : "Tcomplex";
 	sp_dtype dtype, real, complex;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "T int32", err));
 	dtype = prepare->in_dtypes[0];
 	state->inverse = inverse;
 	state->wide = dtype == SP_DOUBLE || dtype == SP_COMPLEX128;
@@ -129,11 +127,9 @@ static sp_status make_plan(const sp_call *call, size_t n, plan *p)
 		for (; left % factor == 0; left /= factor)
 			p->factors[p->factor_count++] = factor;
 	}
-	p->roots = sp_call_bytes(call, n, sizeof(number));
-	p->x = sp_call_bytes(call, n, sizeof(number));
-	p->y = sp_call_bytes(call, n, sizeof(number));
-	if (p->roots == NULL || p->x == NULL || p->y == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(p->roots, call, n, sizeof(number));
+	SP_CALL_BYTES(p->x, call, n, sizeof(number));
+	SP_CALL_BYTES(p->y, call, n, sizeof(number));
 	for (size_t k = 0; k < n; k++) {
 		double angle = 2 * M_PI * (double)k / (double)n;
 

@@ -1,7 +1,6 @@
 #include <complex.h>
 #include <math.h>
 
-#include "engine/ops/ops.h"
 #include "engine/ops/math/binary.h"
 
 /*

@@ -38,8 +38,7 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 	size_t inputs = prepare->node->op == &sp_op_LeakyRelu ? 1 : 2;
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
 	SP_TRY(sp_node_attr_float(prepare->node, "alpha", 0.2f, &state->alpha, err));
 	dtype = prepare->in_dtypes[0];

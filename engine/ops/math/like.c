@@ -2,7 +2,6 @@
 
 #include "engine/ops/array/elements.h"
 #include "engine/ops/math/list_sum.h"
-#include "engine/ops/ops.h"
 
 /*
  * ZerosLike and OnesLike: a tensor of the input's shape and type, filled with 0 or 1.  The zero of
@@ -19,14 +18,13 @@ static sp_status prepare_like(sp_prepare *prepare, like_state **state, sp_error 
 	sp_dtype dtype;
 
 	*state = sp_prepare_state(prepare, sizeof(**state));
-	if (*state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_NEED_MEMORY(*state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "T -> T", err));
 	dtype = prepare->in_dtypes[0];
 	(*state)->size = sp_dtype_size(dtype);
 	if ((*state)->size == 0 || dtype == SP_RESOURCE)
 		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return SP_OK;
 }
 
 static sp_status prepare_zeros(sp_prepare *prepare, sp_error *err)

@@ -1,4 +1,3 @@
-#include "engine/ops/ops.h"
 #include "engine/ops/math/binary.h"
 
 SP_BINARY_BOOL(b8, LogicalAnd, (a) && (b))

@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "engine/ops/ops.h"
 #include "engine/ops/math/broadcast.h"
 #include "engine/ops/math/select.h"
 
@@ -62,17 +61,12 @@ static sp_status prepare_select(sp_prepare *prepare, sp_error *err)
 	select_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_BOOL, err));
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "bool T T -> T", err));
 	dtype = prepare->in_dtypes[1];
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, dtype, err));
 	state->size = sp_dtype_size(dtype);
 	state->kernel = sp_select__find(state->size);
-	if (state->kernel == NULL)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return state->kernel != NULL ? SP_OK : sp_prepare_unsupported(prepare, dtype, err);
 }
 
 static sp_status run_select_v2(const sp_call *call)
@@ -124,9 +118,7 @@ static sp_status run_select(const sp_call *call)
 	char a[SP_SHAPE_TEXT_SIZE], b[SP_SHAPE_TEXT_SIZE];
 
 	if (!sp_shape_equal(yes, no))
-		return sp_call_invalid(call,
-				       "'then' and 'else' must have the same shape, not %s "
-				       "and %s",
+		return sp_call_invalid(call, "'then' of shape %s and 'else' of %s differ",
 				       sp_shape_text(yes, a), sp_shape_text(no, b));
 	if (condition->rank == 0) {
 		sp_call_forward(call, 0, *sp_tensor_bool(call->in[0]) ? 1 : 2, yes);

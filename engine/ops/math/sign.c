@@ -1,6 +1,5 @@
 #include <tgmath.h>
 
-#include "engine/ops/ops.h"
 #include "engine/ops/math/unary.h"
 
 /*

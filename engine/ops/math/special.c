@@ -1,7 +1,6 @@
 #include <math.h>
 
 #include "engine/kernels/float_special.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/math/unary.h"
 
 /*

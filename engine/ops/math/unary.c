@@ -6,8 +6,7 @@ sp_status sp_unary__prepare(sp_prepare *prepare, sp_unary_fn *const kernels[SP_D
 	sp_unary_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));
 	dtype = prepare->in_dtypes[0];
 	state->kernel = kernels[dtype];

@@ -1,4 +1,3 @@
-#include "engine/ops/ops.h"
 #include "engine/ops/math/add.h"
 
 /*
@@ -30,16 +29,12 @@ static sp_status prepare_bias(sp_prepare *prepare, sp_error *err)
 	bias_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "T T -> T", err));
 	dtype = prepare->in_dtypes[0];
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, dtype, err));
 	SP_TRY(read_format(prepare, state, err));
 	state->add = sp_add__binary.kernels[dtype];
-	if (state->add == NULL)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return state->add != NULL ? SP_OK : sp_prepare_unsupported(prepare, dtype, err);
 }
 
 static sp_status check_shapes(const sp_call *call, int *axis)
@@ -115,15 +110,12 @@ static sp_status prepare_gradient(sp_prepare *prepare, sp_error *err)
 	bias_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "T -> T", err));
 	dtype = prepare->in_dtypes[0];
 	SP_TRY(read_format(prepare, state, err));
 	state->sum = sums_of[dtype];
-	if (state->sum == NULL)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return state->sum != NULL ? SP_OK : sp_prepare_unsupported(prepare, dtype, err);
 }
 
 static sp_status run_gradient(const sp_call *call)
@@ -131,14 +123,12 @@ static sp_status run_gradient(const sp_call *call)
 	const bias_state *state = call->state;
 	const sp_tensor *dy = call->in[0];
 	int rank = dy->shape.rank, axis = state->channels_second ? 1 : rank - 1;
-	sp_shape shape;
 	size_t inner;
 	void *sums;
 
 	if (rank < 2)
 		return sp_call_invalid(call, "the gradient must have at least 2 dimensions");
-	shape = sp_shape_vector(dy->shape.dims[axis]);
-	SP_TRY(sp_call_output(call, 0, dy->dtype, &shape));
+	SP_TRY(sp_call_output_vector(call, 0, dy->dtype, dy->shape.dims[axis]));
 	sums = sp_call_bytes(call, call->out[0]->count, sizeof(double complex));
 	if (sums == NULL && call->out[0]->count != 0)
 		return sp_call_no_memory(call);

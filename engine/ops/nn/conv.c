@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "base/size.h"
 #include "engine/ops/array/array.h"
 #include "engine/ops/nn/gemm.h"
 #include "engine/ops/nn/window.h"
@@ -27,8 +26,7 @@ static sp_status prepare_conv(sp_prepare *prepare, sp_error *err)
 	conv_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_window__read_filtered(&state->window, prepare, err));
 	dtype = prepare->in_dtypes[0];
 	if (sp_dtype_is_floating(dtype) || dtype == SP_INT32)
@@ -89,7 +87,7 @@ static sp_status make_plan(const sp_call *call, conv_plan *p)
 	sp_shape shape;
 
 	*p = (conv_plan){.size = sp_dtype_size(in->dtype), .in = in->data, .filter = filter->data};
-	SP_TRY(sp_array__need_rank(call, 1, 4));
+	SP_TRY(sp_call_need_rank(call, 1, 4));
 	SP_TRY(sp_window__plan(&state->window, call, &in->shape, filter->shape.dims, &p->window,
 			       &shape));
 	SP_TRY(check_channels(call, p));

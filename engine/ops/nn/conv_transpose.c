@@ -50,18 +50,13 @@ static sp_status prepare_transpose(sp_prepare *prepare, sp_error *err)
 	transpose_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_prepare_input_index(prepare, 0, err));
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "index T T -> T", err));
 	dtype = prepare->in_dtypes[1];
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, dtype, err));
 	SP_TRY(sp_window__read(&state->window, prepare, err));
 	state->multiply = sp_gemm__find(dtype);
 	state->add = adders[dtype];
-	if (state->add == NULL)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return state->add != NULL ? SP_OK : sp_prepare_unsupported(prepare, dtype, err);
 }
 
 /* The result's shape; if input_sizes is [rows, columns], the rest comes from the other inputs. */
@@ -92,8 +87,8 @@ static sp_status plan_window(const sp_call *call, sp_shape *shape, sp_window_pla
 	char made_text[SP_SHAPE_TEXT_SIZE], out_text[SP_SHAPE_TEXT_SIZE];
 	sp_shape made;
 
-	SP_TRY(sp_array__need_rank(call, 1, 4));
-	SP_TRY(sp_array__need_rank(call, 2, 4));
+	SP_TRY(sp_call_need_rank(call, 1, 4));
+	SP_TRY(sp_call_need_rank(call, 2, 4));
 	SP_TRY(read_shape(call, shape));
 	SP_TRY(sp_window__plan(&state->window, call, shape, filter->dims, plan, &made));
 	made.dims[3] = filter->dims[3];
@@ -170,9 +165,7 @@ static sp_status run_transpose(const sp_call *call)
 	g = (sp_gemm){.a = from->data, .k = outputs, .b = filter->data, .n = patch};
 	g.a_row = g.b_column = outputs;
 	g.a_column = g.b_row = 1;
-	g.c = sp_call_bytes(call, piece_length((size_t)plan.positions, patch), patch * size);
-	if (g.c == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(g.c, call, piece_length((size_t)plan.positions, patch), patch * size);
 	for (size_t i = 0; i < images; i++) {
 		add_image(state, &plan, g, size,
 			  (char *)out->data + i * (out->count / images) * size);

@@ -87,15 +87,6 @@ static void run_floats(const row *r, sp_dtype dtype, float *scratch)
 
 /* ------------------------------------------------------------------- run */
 
-static sp_status prepare(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	if (!sp_dtype_is_floating(prepare->in_dtypes[0]))
-		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, prepare->in_dtypes[0], err));
-	return sp_prepare_outputs(prepare, 2, prepare->in_dtypes[0], err);
-}
-
 static void run_row(const sp_call *call, size_t i, row *r, float *scratch)
 {
 	sp_dtype dtype = call->in[0]->dtype;
@@ -120,20 +111,15 @@ static const void *row_at(const sp_tensor *t, size_t i)
 static sp_status run(const sp_call *call)
 {
 	const sp_tensor *x = call->in[0], *labels = call->in[1];
-	sp_shape shape, rows;
+	sp_shape shape;
 	float *scratch;
 	row r;
 
 	for (size_t i = 0; i < 2; i++)
-		if (call->in[i]->shape.rank != 2)
-			return sp_call_invalid(call,
-					       "logits and labels must be matrices, not of rank %d "
-					       "and %d",
-					       x->shape.rank, labels->shape.rank);
+		SP_TRY(sp_call_need_rank(call, i, 2));
 	if (!sp_broadcast__shape(&shape, &x->shape, &labels->shape))
 		return sp_call_invalid(call, "logits and labels must be broadcastable");
-	rows = sp_shape_vector(shape.dims[0]);
-	SP_TRY(sp_call_output(call, 0, x->dtype, &rows));
+	SP_TRY(sp_call_output_vector(call, 0, x->dtype, shape.dims[0]));
 	SP_TRY(sp_call_output(call, 1, x->dtype, &shape));
 	r.classes = (size_t)shape.dims[1];
 	scratch = sp_call_bytes(call, 3 * r.classes, sizeof(*scratch));
@@ -149,4 +135,4 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(SoftmaxCrossEntropyWithLogits, "loss backprop", 0, prepare, run);
+SP_DEFINE_TYPED_OP(SoftmaxCrossEntropyWithLogits, "loss backprop", 0, "F F -> F F", run);

@@ -10,6 +10,7 @@
  */
 #include "engine/kernels/dense_layer.h"
 #include "engine/kernels/narrow.h"
+#include "engine/ops/nn/dense.h"
 #include "engine/ops/ops.h"
 #include "engine/tensor/object.h"
 
@@ -37,6 +38,11 @@ static void destroy_layer(void *layer)
 
 static const sp_object_type layer_type = {"a dense layer", destroy_layer};
 
+int64_t sp_dense_width(const sp_tensor *layer)
+{
+	return (int64_t)sp_dense_layer_outputs(sp_tensor_object(layer, &layer_type));
+}
+
 /* The elements as floats: those of the tensor, or a converted copy in scratch memory. */
 static sp_status as_floats(const sp_call *call, const sp_tensor *tensor, const float **out)
 {
@@ -45,9 +51,7 @@ static sp_status as_floats(const sp_call *call, const sp_tensor *tensor, const f
 	*out = tensor->data;
 	if (tensor->dtype == SP_FLOAT)
 		return SP_OK;
-	copy = sp_call_bytes(call, tensor->count, sizeof(*copy));
-	if (copy == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(copy, call, tensor->count);
 	sp_widen_find(tensor->dtype)(tensor->data, copy, tensor->count);
 	*out = copy;
 	return SP_OK;
@@ -91,11 +95,10 @@ static sp_status run_layer(const sp_call *call)
 
 static sp_status prepare_dense(sp_prepare *prepare, sp_error *err)
 {
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
+	SP_TRY(sp_prepare_types(prepare, "T U -> T", err));
 	if (!is_supported(prepare->in_dtypes[0]))
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_OBJECT, err));
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
+	return sp_prepare_input_dtype(prepare, 1, SP_OBJECT, err);
 }
 
 static sp_status run_dense(const sp_call *call)
@@ -115,8 +118,7 @@ static sp_status run_dense(const sp_call *call)
 	if (x->shape.rank != 2 || x->shape.dims[1] != (int64_t)k)
 		return sp_call_invalid(call, "a product of shape %s with weights of [%zu,%zu]",
 				       sp_shape_text(&x->shape, text), k, n);
-	shape = sp_shape_matrix(x->shape.dims[0], (int64_t)n);
-	SP_TRY(sp_call_output(call, 0, x->dtype, &shape));
+	SP_TRY(sp_call_output_matrix(call, 0, x->dtype, x->shape.dims[0], (int64_t)n));
 	m = (size_t)x->shape.dims[0];
 	y = call->out[0];
 	if (y->count == 0)

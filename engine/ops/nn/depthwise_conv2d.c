@@ -1,4 +1,3 @@
-#include "engine/ops/array/array.h"
 #include "engine/ops/array/element_types.h"
 #include "engine/ops/nn/window.h"
 
@@ -59,8 +58,7 @@ static sp_status prepare_depthwise(sp_prepare *prepare, sp_error *err)
 	depthwise_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_window__read_filtered(&state->window, prepare, err));
 	dtype = prepare->in_dtypes[0];
 	state->kernel = kernels[dtype];
@@ -78,7 +76,7 @@ static sp_status run_depthwise(const sp_call *call)
 	depthwise_plan p;
 	sp_shape shape;
 
-	SP_TRY(sp_array__need_rank(call, 1, 4));
+	SP_TRY(sp_call_need_rank(call, 1, 4));
 	SP_TRY(sp_window__plan(&state->window, call, &in->shape, filter->shape.dims, &p.window,
 			       &shape));
 	p.multiplier = filter->shape.dims[3];

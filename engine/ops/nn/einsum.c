@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/array/strided_copy.h"
 #include "engine/ops/array/element_types.h"
 #include "engine/ops/nn/gemm.h"
@@ -205,20 +204,15 @@ static sp_status prepare_einsum(sp_prepare *prepare, sp_error *err)
 	sp_bytes equation;
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_node_attr_bytes(prepare->node, "equation", "", &equation, err));
 	SP_TRY(parse_equation(state, equation, err));
-	SP_TRY(sp_prepare_inputs(prepare, state->operands, err));
+	SP_TRY(sp_prepare_types(prepare, state->operands == 1 ? "T -> T" : "T T -> T", err));
 	dtype = prepare->in_dtypes[0];
-	for (size_t i = 1; i < prepare->in_count; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, dtype, err));
 	state->collect = collectors[dtype];
 	state->multiply = sp_gemm__find(dtype);
 	state->pair = pairs[dtype];
-	if (state->collect == NULL)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return state->collect != NULL ? SP_OK : sp_prepare_unsupported(prepare, dtype, err);
 }
 
 /* -------------------------------------------------------------- the labels */
@@ -279,10 +273,8 @@ static sp_status bind_operand(const sp_call *call, size_t i, binding *b)
 
 		if (!agree(l, shape->dims[d], labels[d] < HIDDEN))
 			return sp_call_invalid(
-				call,
-				"dimension %d of operand %zu, of shape %s, does not fit: %lld was "
-				"expected",
-				d, i, sp_shape_text(shape, text), (long long)l->size);
+				call, "dimension %d of operand %zu, of shape %s, is not %lld", d, i,
+				sp_shape_text(shape, text), (long long)l->size);
 		l->in[i] = true;
 		if (shape->dims[d] != 1)
 			l->stride[i] += stride;

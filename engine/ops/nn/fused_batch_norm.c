@@ -124,16 +124,13 @@ static sp_status prepare_norm(sp_prepare *prepare, sp_error *err)
 	sp_dtype dtype;
 	float factor;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 5, err));
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "T float float float float", err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "is_training", true, &state->training, err));
 	SP_TRY(sp_node_attr_float(prepare->node, "exponential_avg_factor", 1.0f, &factor, err));
 	state->keep = 1.0f - factor;
 	SP_TRY(sp_node_attr_float(prepare->node, "epsilon", 1e-4f, &state->epsilon, err));
 	SP_TRY(read_format(state, prepare->node, err));
-	for (size_t i = 1; i < 5; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_FLOAT, err));
 	dtype = prepare->in_dtypes[0];
 	state->kernel = kernels[dtype];
 	state->moments = moments[dtype];
@@ -202,7 +199,6 @@ static sp_status run_norm(const sp_call *call)
 {
 	const norm_state *state = call->state;
 	const sp_tensor *x = call->in[0];
-	sp_shape empty = sp_shape_vector(0);
 	norm_run run = {.x = x->data,
 			.count = x->count,
 			.scale = call->in[1]->data,
@@ -221,7 +217,7 @@ static sp_status run_norm(const sp_call *call)
 	for (size_t i = 1; i < 5 && !state->training; i++)
 		sp_call_forward(call, i, i % 2 == 1 ? 3 : 4, &call->in[3]->shape);
 	if (call->out_count == 6)
-		SP_TRY(sp_call_output(call, 5, SP_FLOAT, &empty));
+		SP_TRY(sp_call_output_vector(call, 5, SP_FLOAT, 0));
 	if (x->count == 0)
 		return SP_OK;
 	run.y = call->out[0]->data;

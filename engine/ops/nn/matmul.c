@@ -1,4 +1,3 @@
-#include "engine/ops/ops.h"
 #include "engine/ops/math/broadcast.h"
 #include "engine/ops/math/cast.h"
 #include "engine/ops/math/complex.h"
@@ -31,8 +30,7 @@ static sp_status prepare_any(sp_prepare *prepare, const char *const flags[2], ba
 	matmul_state *state = sp_prepare_state(prepare, sizeof(*state));
 
 	*out = state;
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));
 	for (size_t i = 0; i < 2; i++)
 		SP_TRY(sp_node_attr_bool(prepare->node, flags[i], false, &state->transpose[i],
@@ -176,9 +174,7 @@ static sp_status operand(const sp_call *call, size_t i, const char **out)
 	*out = in->data;
 	if (state->cast[i] == NULL && !state->conjugate[i])
 		return SP_OK;
-	copy = sp_call_bytes(call, in->count, sp_dtype_size(state->result));
-	if (copy == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(copy, call, in->count, sp_dtype_size(state->result));
 	if (state->conjugate[i])
 		sp_complex__conjugate(copy, in->data, in->count, in->dtype);
 	else

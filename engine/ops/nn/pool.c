@@ -1,7 +1,6 @@
 #include <math.h>
 
 #include "engine/ops/ops.h"
-#include "engine/ops/array/array.h"
 #include "engine/ops/array/element_types.h"
 #include "engine/ops/nn/window.h"
 
@@ -73,15 +72,13 @@ static sp_status prepare_pool(sp_prepare *prepare, sp_error *err)
 	pool_state *state = sp_prepare_state(prepare, sizeof(*state));
 	pixel_fn *const *kernels = prepare->node->op == &sp_op_MaxPool ? maxima : means;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "T -> T", err));
 	SP_TRY(sp_window__read(&state->window, prepare, err));
 	SP_TRY(sp_window__read_list(prepare, "ksize", state->size, err));
 	state->kernel = kernels[prepare->in_dtypes[0]];
-	if (state->kernel == NULL)
-		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
+	return state->kernel != NULL ? SP_OK
+				     : sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
 }
 
 static sp_status run_pool(const sp_call *call)

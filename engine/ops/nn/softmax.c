@@ -80,15 +80,11 @@ static sp_status prepare_rows(sp_prepare *prepare, sp_error *err)
 {
 	softmax_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	*state = prepare->node->op == &sp_op_Softmax
 			 ? (softmax_state){softmax_row, softmax_doubles}
 			 : (softmax_state){log_softmax_row, log_softmax_doubles};
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	if (!sp_dtype_is_floating(prepare->in_dtypes[0]))
-		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
+	return sp_prepare_types(prepare, "F -> F", err);
 }
 
 static sp_status run_rows(const sp_call *call)
@@ -106,9 +102,7 @@ static sp_status run_rows(const sp_call *call)
 	if (in->count == 0)
 		return SP_OK;
 	width = (size_t)in->shape.dims[in->shape.rank - 1];
-	scratch = sp_call_bytes(call, 2 * width, sizeof(*scratch));
-	if (scratch == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(scratch, call, 2 * width);
 	for (size_t i = 0; i < in->count; i += width)
 		if (in->dtype == SP_FLOAT) {
 			state->row(sp_tensor_f32(in) + i, sp_tensor_f32(out) + i, scratch, width);

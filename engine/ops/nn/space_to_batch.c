@@ -9,12 +9,6 @@
  * position within the blocks of the spatial dimensions to the batch; BatchToSpaceND moves them back
  * and crops.
  */
-static sp_status prepare(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 3, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	return sp_prepare_input_index(prepare, 2, err);
-}
 
 typedef struct batch_plan {
 	int rank;                      /* number of spatial dimensions */
@@ -43,7 +37,7 @@ static sp_status read_edges(const sp_call *call, batch_plan *plan)
 static sp_status read_plan(const sp_call *call, batch_plan *plan)
 {
 	*plan = (batch_plan){.volume = 1};
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	if (call->in[1]->count + 1 > (size_t)call->in[0]->shape.rank)
 		return sp_call_invalid(call, "%zu blocks for an input of rank %d",
 				       call->in[1]->count, call->in[0]->shape.rank);
@@ -163,5 +157,5 @@ static sp_status run_batch_to_space(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(SpaceToBatchND, NULL, 0, prepare, run_space_to_batch);
-SP_DEFINE_OP(BatchToSpaceND, NULL, 0, prepare, run_batch_to_space);
+SP_DEFINE_TYPED_OP(SpaceToBatchND, NULL, 0, "E index index -> E", run_space_to_batch);
+SP_DEFINE_TYPED_OP(BatchToSpaceND, NULL, 0, "E index index -> E", run_batch_to_space);

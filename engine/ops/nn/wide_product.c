@@ -53,9 +53,7 @@ sp_status sp_wide_product__widen(const sp_call *call, const sp_wide_product *pro
 
 	if (product->widen[i] == NULL)
 		return SP_OK;
-	copy = sp_call_bytes(call, count, sp_dtype_size(product->computed));
-	if (copy == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(copy, call, count, sp_dtype_size(product->computed));
 	product->widen[i](*data, copy, count);
 	*data = copy;
 	return SP_OK;

@@ -84,8 +84,7 @@ sp_status sp_window__read(sp_window *window, const sp_prepare *prepare, sp_error
 
 sp_status sp_window__read_filtered(sp_window *window, sp_prepare *prepare, sp_error *err)
 {
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, prepare->in_dtypes[0], err));
+	SP_TRY(sp_prepare_types(prepare, "T T", err));
 	return sp_window__read(window, prepare, err);
 }
 

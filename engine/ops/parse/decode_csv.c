@@ -40,8 +40,7 @@ static sp_status prepare_csv(sp_prepare *prepare, sp_error *err)
 	const sp_node *node = prepare->node;
 	sp_bytes delimiter;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	if (prepare->in_count < 2)
 		return sp_error_set(err, SP_INVALID, "DecodeCSV has no columns");
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_STRING, err));
@@ -85,8 +84,7 @@ static sp_status read_plain(record *r, sp_bytes *field)
 
 		if ((state->use_quotes && c == '"') || c == '\n' || c == '\r')
 			return sp_call_invalid(r->call,
-					       "unquoted fields cannot have quotes or line ends "
-					       "inside: record %zu",
+					       "record %zu: quote or line end in an unquoted field",
 					       r->index);
 	}
 	*field = (sp_bytes){r->text.data + start, r->at - start};
@@ -112,10 +110,9 @@ static sp_status read_quoted(record *r, sp_bytes *field)
 	while (r->at < r->text.size && !ends_field(r, r->at)) {
 		if (r->text.data[r->at] == '"') {
 			if (r->text.data[r->at + 1] != '"')
-				return sp_call_invalid(r->call,
-						       "a quote inside a field has to be escaped "
-						       "by another one: record %zu",
-						       r->index);
+				return sp_call_invalid(
+					r->call, "record %zu: a quote in a field is not doubled",
+					r->index);
 			pairs++;
 			r->at++;
 		}
@@ -239,10 +236,8 @@ static sp_status check_defaults(const sp_call *call)
 {
 	for (size_t i = 1; i < call->in_count; i++)
 		if (call->in[i]->shape.rank > 1 || call->in[i]->count > 1)
-			return sp_call_invalid(call,
-					       "the default of column %zu must be a scalar, or a "
-					       "vector of none",
-					       i - 1);
+			return sp_call_invalid(
+				call, "the default of column %zu is not one value or none", i - 1);
 	return SP_OK;
 }
 

@@ -79,10 +79,8 @@ static sp_status prepare_decode(sp_prepare *prepare, sp_error *err)
 	const sp_attr *names, *types;
 	sp_proto_message message;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_STRING, err));
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "string", err));
 	SP_TRY(sp_node_attr_list(prepare->node, "field_names", SP_ATTR_BYTES, &names, err));
 	SP_TRY(sp_node_attr_list(prepare->node, "output_types", SP_ATTR_TYPE, &types, err));
 	if (names->count != types->count || names->count > SP_ARRAY_MAX_OUTPUTS)
@@ -93,8 +91,7 @@ static sp_status prepare_decode(sp_prepare *prepare, sp_error *err)
 	SP_TRY(sp_prepare_outputs(prepare, 1 + names->count, SP_INT32, err));
 	state->count = names->count;
 	state->columns = sp_arena_zeros(prepare->arena, names->count, sizeof(column));
-	if (state->columns == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu fields", names->count);
+	SP_NEED_MEMORY(state->columns, err, "%zu fields", names->count);
 	for (size_t i = 0; i < names->count; i++) {
 		column *to = &state->columns[i];
 

@@ -1,4 +1,3 @@
-#include "engine/ops/ops.h"
 #include "engine/ops/string/text.h"
 
 #include <string.h>
@@ -18,8 +17,7 @@ static sp_status read_attributes(sp_prepare *prepare, sp_error *err)
 	state *s = sp_prepare_state(prepare, sizeof(*s));
 	bool little;
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %s", prepare->node->op_name);
+	SP_NEED_MEMORY(s, err, "%s", prepare->node->op_name);
 	SP_TRY(sp_node_attr_type(prepare->node, "out_type", SP_INVALID_DTYPE, &s->dtype, err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "little_endian", true, &little, err));
 	switch (s->dtype) {
@@ -52,7 +50,7 @@ static sp_status read_attributes(sp_prepare *prepare, sp_error *err)
 static sp_status prepare_decode(sp_prepare *prepare, sp_error *err)
 {
 	SP_TRY(read_attributes(prepare, err));
-	return sp_text_prepare_unary(prepare, ((const state *)prepare->state)->dtype, err);
+	return sp_prepare_types(prepare, "string -> @out_type", err);
 }
 
 /* All strings have the length of the first one. */
@@ -64,9 +62,7 @@ static sp_status common_length(const sp_call *call, size_t *out)
 	*out = call->in[0]->count > 0 ? text[0].size : 0;
 	for (size_t i = 1; i < call->in[0]->count; i++)
 		if (text[i].size != *out)
-			return sp_call_invalid(call,
-					       "all strings must have the same length, but string "
-					       "%zu has %zu bytes and string 0 has %zu",
+			return sp_call_invalid(call, "string %zu has %zu bytes, string 0 has %zu",
 					       i, text[i].size, *out);
 	if (*out % s->size != 0)
 		return sp_call_invalid(call, "%zu bytes are not a multiple of %zu, the size of %s",
@@ -118,10 +114,7 @@ static sp_status prepare_padded(sp_prepare *prepare, sp_error *err)
 	s = prepare->state;
 	if (s->dtype == SP_BOOL || s->dtype == SP_COMPLEX64 || s->dtype == SP_COMPLEX128)
 		return sp_prepare_unsupported(prepare, s->dtype, err);
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_STRING, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
-	return sp_prepare_outputs(prepare, 1, s->dtype, err);
+	return sp_prepare_types(prepare, "string int32 -> @out_type", err);
 }
 
 static sp_status run_padded(const sp_call *call)
@@ -143,9 +136,7 @@ static sp_status run_padded(const sp_call *call)
 				       SP_MAX_RANK);
 	shape.dims[shape.rank++] = length / (int64_t)s->size;
 	SP_TRY(sp_call_output(call, 0, s->dtype, &shape));
-	padded = sp_call_bytes(call, 1, (size_t)length);
-	if (padded == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(padded, call, 1, (size_t)length);
 	for (size_t i = 0; i < call->in[0]->count; i++) {
 		size_t size = text[i].size < (size_t)length ? text[i].size : (size_t)length;
 

@@ -104,9 +104,7 @@ sp_status sp_example_columns__take(const sp_prepare *prepare, sp_example_columns
 {
 	s->column_count = s->sparse_count + s->dense_count + s->ragged_count;
 	s->columns = sp_arena_zeros(prepare->arena, s->column_count, sizeof(*s->columns));
-	if (s->columns == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu features",
-				    s->column_count);
+	SP_NEED_MEMORY(s->columns, err, "%zu features", s->column_count);
 	SP_TRY(take_sparse(prepare, s, attrs, err));
 	SP_TRY(take_dense(prepare, s, attrs, err));
 	return s->ragged_count > 0 ? take_ragged(prepare, s, attrs, err) : SP_OK;
@@ -200,8 +198,7 @@ static sp_status prepare_columns(sp_prepare *prepare, sp_example_columns *s, siz
 static sp_status new_state(sp_prepare *prepare, sp_example_columns **out, sp_error *err)
 {
 	*out = sp_prepare_state(prepare, sizeof(**out));
-	if (*out == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a parser");
+	SP_NEED_MEMORY(*out, err, "a parser");
 	(*out)->first_key = 2;
 	return sp_example_columns__list_length(prepare, "Tdense", &(*out)->dense_count, err);
 }
@@ -239,7 +236,7 @@ static sp_status prepare_single(sp_prepare *prepare, sp_error *err)
 
 static sp_status run_v1(const sp_call *call)
 {
-	SP_TRY(sp_array__need_rank(call, 0, 1));
+	SP_TRY(sp_call_need_rank(call, 0, 1));
 	return sp_example_batch_parse(call, call->in[1]);
 }
 
@@ -250,7 +247,7 @@ static sp_status run_v2(const sp_call *call)
 
 static sp_status run_single(const sp_call *call)
 {
-	SP_TRY(sp_array__need_rank(call, 0, 0));
+	SP_TRY(sp_call_need_rank(call, 0, 0));
 	return sp_example_batch_parse(call, NULL);
 }
 

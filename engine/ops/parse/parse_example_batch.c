@@ -109,9 +109,7 @@ static sp_status fill_grid(batch *b)
 
 	if (!sp_size_mul(&count, b->state->column_count, b->size))
 		return sp_call_no_memory(b->call);
-	b->cells = sp_call_bytes(b->call, count, sizeof(*b->cells));
-	if (b->cells == NULL)
-		return sp_call_no_memory(b->call);
+	SP_CALL_ARRAY(b->cells, b->call, count);
 	memset(b->cells, 0, count * sizeof(*b->cells));
 	for (size_t e = 0; e < b->size; e++) {
 		SP_TRY(find_features(b, e));
@@ -232,13 +230,11 @@ static sp_status write_values(const batch *b, size_t index, size_t output)
 	const sp_example_column *c = &b->state->columns[index];
 	const cell *cells = &b->cells[index * b->size];
 	int64_t total = 0;
-	sp_shape shape;
 	char *to;
 
 	for (size_t e = 0; e < b->size; e++)
 		total += (int64_t)cells[e].count; /* no overflow: each takes memory */
-	shape = sp_shape_vector(total);
-	SP_TRY(sp_call_output(b->call, output, c->dtype, &shape));
+	SP_TRY(sp_call_output_vector(b->call, output, c->dtype, total));
 	to = b->call->out[output]->data;
 	for (size_t e = 0; e < b->size; e++)
 		to = read_cell(&cells[e], c->dtype, to);
@@ -251,11 +247,10 @@ static sp_status write_sparse_one(const batch *b, size_t i)
 	size_t sparse = b->state->sparse_count;
 	int columns = b->is_single ? 1 : 2;
 	int64_t longest = 0, *at;
-	sp_shape shape;
 
 	SP_TRY(write_values(b, i, sparse + i));
-	shape = sp_shape_matrix((int64_t)b->call->out[sparse + i]->count, columns);
-	SP_TRY(sp_call_output(b->call, i, SP_INT64, &shape));
+	SP_TRY(sp_call_output_matrix(b->call, i, SP_INT64, (int64_t)b->call->out[sparse + i]->count,
+				     columns));
 	at = sp_tensor_i64(b->call->out[i]);
 	for (size_t e = 0; e < b->size; e++) {
 		for (size_t k = 0; k < cells[e].count; k++) {
@@ -266,8 +261,7 @@ static sp_status write_sparse_one(const batch *b, size_t i)
 		if ((int64_t)cells[e].count > longest)
 			longest = (int64_t)cells[e].count;
 	}
-	shape = sp_shape_vector(columns);
-	SP_TRY(sp_call_output(b->call, 2 * sparse + i, SP_INT64, &shape));
+	SP_TRY(sp_call_output_vector(b->call, 2 * sparse + i, SP_INT64, columns));
 	at = sp_tensor_i64(b->call->out[2 * sparse + i]);
 	at[0] = (int64_t)b->size;
 	at[columns - 1] = longest;

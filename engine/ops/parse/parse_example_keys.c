@@ -43,8 +43,7 @@ static sp_status collect_keys(const sp_call *call, const sp_example_columns *s, 
 		return keys_from_vector(call, first + 2, s->ragged_count, &to);
 	}
 	for (size_t i = first; i < first + s->column_count; i++) {
-		if (!sp_tensor_is_scalar(call->in[i]))
-			return sp_call_invalid(call, "input %zu must be one key", i);
+		SP_TRY(sp_call_need_rank(call, i, 0));
 		*to++ = sp_tensor_strings(call->in[i])[0];
 	}
 	return SP_OK;
@@ -58,10 +57,8 @@ sp_status sp_example_keys__read(const sp_call *call, const sp_example_columns *s
 	while (slot_count < 2 * s->column_count)
 		slot_count *= 2;
 	*out = (sp_example_keys){.mask = slot_count - 1, .secret = sp_hash_process_key()};
-	out->keys = sp_call_bytes(call, s->column_count, sizeof(*out->keys));
-	out->slots = sp_call_bytes(call, slot_count, sizeof(*out->slots));
-	if (out->keys == NULL || out->slots == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(out->keys, call, s->column_count);
+	SP_CALL_ARRAY(out->slots, call, slot_count);
 	memset(out->slots, 0, slot_count * sizeof(*out->slots));
 	SP_TRY(collect_keys(call, s, out->keys));
 	for (size_t i = 0; i < s->column_count; i++) {

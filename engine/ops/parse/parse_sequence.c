@@ -62,8 +62,7 @@ static sp_status new_state(sp_prepare *prepare, sequence_state **out, sp_error *
 {
 	sequence_state *s = *out = sp_prepare_state(prepare, sizeof(*s));
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a parser");
+	SP_NEED_MEMORY(s, err, "a parser");
 	s->context.first_key = CONTEXT_KEYS;
 	s->lists.first_key = LIST_KEYS;
 	SP_TRY(sp_example_columns__count(prepare, "Ncontext_sparse", &s->context.sparse_count,
@@ -122,8 +121,7 @@ static sp_status prepare_v1(sp_prepare *prepare, sp_error *err)
 				 SP_ATTR_BYTES, &missing, err));
 	s->may_be_missing = sp_arena_zeros(prepare->arena, s->lists.dense_count + 1,
 					   sizeof(*s->may_be_missing));
-	if (s->may_be_missing == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a parser");
+	SP_NEED_MEMORY(s->may_be_missing, err, "a parser");
 	for (size_t i = 0; i < s->lists.dense_count; i++)
 		for (size_t k = 0; k < missing->count; k++)
 			s->may_be_missing[i] |= sp_bytes_equal(s->lists.dense_keys->bytes_list[i],
@@ -274,13 +272,12 @@ static sp_status read_values(const sequences *q, size_t example, size_t column, 
 static sp_status write_values(const sequences *q, size_t column, size_t output)
 {
 	size_t total = 0;
-	sp_shape shape;
 	char *to;
 
 	for (size_t e = 0; e < q->size; e++)
 		total += q->cells[column * q->size + e].values;
-	shape = sp_shape_vector((int64_t)total);
-	SP_TRY(sp_call_output(q->call, output, q->lists->columns[column].dtype, &shape));
+	SP_TRY(sp_call_output_vector(q->call, output, q->lists->columns[column].dtype,
+				     (int64_t)total));
 	to = q->call->out[output]->data;
 	for (size_t e = 0; e < q->size; e++)
 		SP_TRY(read_values(q, e, column, &to));
@@ -290,12 +287,12 @@ static sp_status write_values(const sequences *q, size_t column, size_t output)
 static sp_status write_indices(const sequences *q, size_t column, size_t output, size_t values)
 {
 	int64_t columns = q->is_single ? 2 : 3, *at;
-	sp_shape shape = sp_shape_matrix((int64_t)q->call->out[values]->count, columns);
 	sp_bytes rest, list;
 	size_t count;
 	bool more;
 
-	SP_TRY(sp_call_output(q->call, output, SP_INT64, &shape));
+	SP_TRY(sp_call_output_matrix(q->call, output, SP_INT64,
+				     (int64_t)q->call->out[values]->count, columns));
 	at = q->call->out[output]->data;
 	for (size_t e = 0; e < q->size; e++) {
 		rest = q->cells[column * q->size + e].list;
@@ -317,12 +314,11 @@ static sp_status write_indices(const sequences *q, size_t column, size_t output,
 static sp_status write_sparse(const sequences *q, size_t i)
 {
 	size_t n = q->lists->sparse_count, first = q->state->first_output;
-	sp_shape shape = sp_shape_vector(q->is_single ? 2 : 3);
 	int64_t *at;
 
 	SP_TRY(write_values(q, i, first + n + i));
 	SP_TRY(write_indices(q, i, first + i, first + n + i));
-	SP_TRY(sp_call_output(q->call, first + 2 * n + i, SP_INT64, &shape));
+	SP_TRY(sp_call_output_vector(q->call, first + 2 * n + i, SP_INT64, q->is_single ? 2 : 3));
 	at = q->call->out[first + 2 * n + i]->data;
 	if (!q->is_single)
 		*at++ = (int64_t)q->size;
@@ -387,13 +383,12 @@ static sp_status write_outer(const sequences *q, size_t column, size_t output, s
 {
 	const list_cell *cells = &q->cells[column * q->size];
 	sp_dtype dtype = q->lists->columns[column].split_dtype;
-	sp_shape scalar = sp_shape_scalar();
 
 	*steps = 0;
 	for (size_t e = 0; e < q->size; e++)
 		*steps += cells[e].steps;
 	if (q->is_single) {
-		SP_TRY(sp_call_output(q->call, output, dtype, &scalar));
+		SP_TRY(sp_call_output_scalar(q->call, output, dtype));
 		sp_array__put_index(q->call->out[output], 0, 0);
 		return SP_OK;
 	}
@@ -454,9 +449,7 @@ static sp_status run_sequence(const sp_call *call)
 				       call->in[FLAGS]->count, s->lists.dense_count);
 	if (!sp_size_mul(&count, s->lists.column_count, q.size))
 		return sp_call_no_memory(call);
-	q.cells = sp_call_bytes(call, count, sizeof(*q.cells));
-	if (q.cells == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(q.cells, call, count);
 	if (count != 0)
 		memset(q.cells, 0, count * sizeof(*q.cells));
 	SP_TRY(sp_example_keys__read(call, q.lists, &q.keys));

@@ -155,8 +155,7 @@ sp_status sp_proto_linked(sp_bytes message_type, sp_arena *arena, sp_bytes *set,
 	put_text(&file, 12, "proto3");
 	put_bytes(&all, 1, file.data, file.size);
 	data = sp_arena_alloc(arena, all.size);
-	if (data == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for message types");
+	SP_NEED_MEMORY(data, err, "message types");
 	memcpy(data, all.data, all.size);
 	*set = (sp_bytes){data, all.size};
 	return SP_OK;

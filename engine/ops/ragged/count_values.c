@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "engine/ops/array/array.h"
 #include "engine/ops/ragged/ragged.h"
 #include "engine/ops/sparse/sparse.h"
 
@@ -182,7 +181,7 @@ static sp_status run_bincount(const sp_call *call)
 		      .weights = call->in[call->in_count - 1]};
 	sp_shape shape;
 
-	SP_TRY(sp_array__need_rank(call, size, 0));
+	SP_TRY(sp_call_need_rank(call, size, 0));
 	c.width = sp_tensor_index(call->in[size], 0);
 	if (c.width < 0)
 		return sp_call_invalid(call, "size (%lld) must be non-negative",
@@ -251,10 +250,8 @@ static sp_status run_count(const sp_call *call)
 
 	if (c.weights->count != 0 && !sp_shape_equal(&c.weights->shape, &c.values->shape))
 		return sp_call_invalid(call, "the weights are not of the shape of the values");
-	c.entries = sp_call_bytes(call, c.values->count, 2 * sizeof(*c.entries));
-	c.places = sp_call_bytes(call, c.values->count, sizeof(*c.places));
-	if (c.entries == NULL || c.places == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(c.entries, call, c.values->count, 2 * sizeof(*c.entries));
+	SP_CALL_ARRAY(c.places, call, c.values->count);
 	c.width = state->max > 0 ? state->max : state->min > 1 ? state->min : 1;
 	SP_TRY(read_rows(&c));
 	SP_TRY(take_all(&c));
@@ -265,51 +262,34 @@ static sp_status run_count(const sp_call *call)
 
 /* --------------------------------------------------------------------- prepare */
 
-static sp_status prepare_any(sp_prepare *prepare, count_source source, bool to_bins, sp_error *err)
+static sp_status prepare_any(sp_prepare *prepare, count_source source, bool to_bins,
+			     const char *types, sp_error *err)
 {
-	static const size_t columns[] = {1, 3, 2}; /* inputs that hold the values */
 	count_state *state = sp_prepare_state(prepare, sizeof(*state));
-	size_t values = source == FROM_DENSE ? 0 : 1, size = columns[source];
 	const sp_node *node = prepare->node;
-	sp_dtype weights;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->source = source;
 	state->to_bins = to_bins;
-	SP_TRY(sp_prepare_inputs(prepare, size + (to_bins ? 2 : 1), err));
-	SP_TRY(sp_prepare_input_index(prepare, values, err));
-	if (source == FROM_SPARSE)
-		SP_TRY(sp_sparse__prepare(prepare, 0, 2, err));
-	if (source == FROM_RAGGED)
-		SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_INT64, err));
-	if (to_bins)
-		SP_TRY(sp_prepare_input_dtype(prepare, size, prepare->in_dtypes[values], err));
+	SP_TRY(sp_prepare_types(prepare, types, err));
 	SP_TRY(sp_node_attr_int(node, "minlength", -1, &state->min, err));
 	SP_TRY(sp_node_attr_int(node, "maxlength", -1, &state->max, err));
-	SP_TRY(sp_node_attr_bool(node, "binary_output", false, &state->binary, err));
-	weights = prepare->in_dtypes[prepare->in_count - 1];
-	if (weights != SP_INT32 && weights != SP_INT64 && weights != SP_FLOAT &&
-	    weights != SP_DOUBLE)
-		return sp_prepare_unsupported(prepare, weights, err);
-	if (to_bins)
-		return sp_prepare_outputs(prepare, 1, weights, err);
-	SP_TRY(sp_prepare_outputs(prepare, 3, SP_INT64, err));
-	prepare->out_dtypes[1] = weights;
-	return SP_OK;
+	return sp_node_attr_bool(node, "binary_output", false, &state->binary, err);
 }
 
-#define COUNT(op, outputs, source, to_bins, run)                          \
+#define COUNT(op, outputs, source, to_bins, types, run)                   \
 	static sp_status prepare_##op(sp_prepare *prepare, sp_error *err) \
 	{                                                                 \
-		return prepare_any(prepare, source, to_bins, err);        \
+		return prepare_any(prepare, source, to_bins, types, err); \
 	}                                                                 \
 	SP_DEFINE_OP(op, outputs, 0, prepare_##op, run);
 
 #define SPARSE "output_indices output_values output_dense_shape"
 
-COUNT(SparseBincount, NULL, FROM_SPARSE, true, run_bincount)
-COUNT(RaggedBincount, NULL, FROM_RAGGED, true, run_bincount)
-COUNT(DenseCountSparseOutput, SPARSE, FROM_DENSE, false, run_count)
-COUNT(SparseCountSparseOutput, SPARSE, FROM_SPARSE, false, run_count)
-COUNT(RaggedCountSparseOutput, SPARSE, FROM_RAGGED, false, run_count)
+COUNT(SparseBincount, NULL, FROM_SPARSE, true, "int64 I int64 I N -> N", run_bincount)
+COUNT(RaggedBincount, NULL, FROM_RAGGED, true, "int64 I I N -> N", run_bincount)
+COUNT(DenseCountSparseOutput, SPARSE, FROM_DENSE, false, "index N -> int64 N int64", run_count)
+COUNT(SparseCountSparseOutput, SPARSE, FROM_SPARSE, false, "int64 index int64 N -> int64 N int64",
+      run_count)
+COUNT(RaggedCountSparseOutput, SPARSE, FROM_RAGGED, false, "int64 index N -> int64 N int64",
+      run_count)

@@ -21,9 +21,7 @@ sp_status sp_splits__read(const sp_call *call, size_t i, int64_t length, bool ex
 				       (long long)out->at[0]);
 	for (size_t row = 0; row < out->rows; row++)
 		if (out->at[row + 1] < out->at[row])
-			return sp_call_invalid(call,
-					       "ragged splits must be sorted: %lld comes "
-					       "after %lld",
+			return sp_call_invalid(call, "ragged splits: %lld comes after %lld",
 					       (long long)out->at[row + 1],
 					       (long long)out->at[row]);
 	last = out->at[out->rows];
@@ -53,9 +51,7 @@ sp_status sp_splits__read_all(const sp_call *call, size_t depth, bool exact, sp_
 
 sp_status sp_splits__create(const sp_call *call, size_t i, sp_dtype dtype, size_t rows)
 {
-	sp_shape shape = sp_shape_vector((int64_t)rows + 1);
-
-	SP_TRY(sp_call_output(call, i, dtype, &shape));
+	SP_TRY(sp_call_output_vector(call, i, dtype, (int64_t)rows + 1));
 	sp_array__put_index(call->out[i], 0, 0);
 	return SP_OK;
 }

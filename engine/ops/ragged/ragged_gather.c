@@ -31,9 +31,7 @@ static sp_status read_indices(const sp_call *call, const sp_splits *outer, picke
 	const sp_tensor *indices = call->in[state->depth + 1];
 
 	p->count = indices->count;
-	p->ranges = sp_call_bytes(call, p->count, sizeof(*p->ranges));
-	if (p->ranges == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(p->ranges, call, p->count);
 	for (size_t i = 0; i < p->count; i++) {
 		int64_t row = sp_tensor_index(indices, i);
 
@@ -141,8 +139,7 @@ static sp_status prepare_gather(sp_prepare *prepare, sp_error *err)
 	gather_state *state = sp_prepare_state(prepare, sizeof(*state));
 	int64_t depth, outputs;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for RaggedGather");
+	SP_NEED_MEMORY(state, err, "RaggedGather");
 	depth = (int64_t)prepare->in_count - 2;
 	SP_TRY(sp_node_attr_int(prepare->node, "PARAMS_RAGGED_RANK", depth, &depth, err));
 	SP_TRY(sp_node_attr_int(prepare->node, "OUTPUT_RAGGED_RANK", depth, &outputs, err));

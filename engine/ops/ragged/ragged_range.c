@@ -108,17 +108,13 @@ static sp_status read_bounds(const sp_call *call, bounds *b, size_t *rows)
 	for (size_t i = 0; i < 3; i++) {
 		b->in[i] = call->in[i];
 		if (b->in[i]->shape.rank > 1)
-			return sp_call_invalid(call,
-					       "starts, limits and deltas must be scalars or "
-					       "vectors, not of rank %d",
+			return sp_call_invalid(call, "input of rank %d, not a scalar or a vector",
 					       b->in[i]->shape.rank);
 		if (sp_tensor_is_scalar(b->in[i]))
 			continue;
 		if (found && b->in[i]->count != *rows)
-			return sp_call_invalid(call,
-					       "starts, limits, and deltas must have the same "
-					       "shape, not %zu and %zu",
-					       *rows, b->in[i]->count);
+			return sp_call_invalid(call, "inputs differ: %zu and %zu elements", *rows,
+					       b->in[i]->count);
 		*rows = b->in[i]->count;
 		found = true;
 	}
@@ -129,7 +125,6 @@ static sp_status run_range(const sp_call *call)
 {
 	const sp_dtype *splits_dtype = call->state;
 	sp_dtype dtype = call->in[0]->dtype;
-	sp_shape shape;
 	size_t rows;
 	bounds b;
 
@@ -142,8 +137,7 @@ static sp_status run_range(const sp_call *call)
 						   : count_integers(call, &b, row, &length));
 		SP_TRY(sp_splits__append(call, 0, row, length));
 	}
-	shape = sp_shape_vector(sp_tensor_index(call->out[0], rows));
-	SP_TRY(sp_call_output(call, 1, dtype, &shape));
+	SP_TRY(sp_call_output_vector(call, 1, dtype, sp_tensor_index(call->out[0], rows)));
 	for (size_t row = 0; row < rows; row++)
 		write_row(&b, row, call->out[1], sp_tensor_index(call->out[0], row),
 			  sp_tensor_index(call->out[0], row + 1));
@@ -155,14 +149,9 @@ static sp_status prepare_range(sp_prepare *prepare, sp_error *err)
 	sp_dtype *splits_dtype = sp_prepare_state(prepare, sizeof(*splits_dtype));
 	sp_dtype dtype;
 
-	if (splits_dtype == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for RaggedRange");
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
+	SP_NEED_MEMORY(splits_dtype, err, "RaggedRange");
+	SP_TRY(sp_prepare_types(prepare, "N N N", err));
 	dtype = prepare->in_dtypes[0];
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, dtype, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, dtype, err));
-	if (dtype != SP_INT32 && dtype != SP_INT64 && dtype != SP_FLOAT && dtype != SP_DOUBLE)
-		return sp_prepare_unsupported(prepare, dtype, err);
 	SP_TRY(sp_node_attr_type(prepare->node, "Tsplits", SP_INT64, splits_dtype, err));
 	if (*splits_dtype != SP_INT32 && *splits_dtype != SP_INT64)
 		return sp_prepare_unsupported(prepare, *splits_dtype, err);

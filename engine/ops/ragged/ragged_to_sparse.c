@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/size.h"
 #include "engine/ops/ragged/ragged.h"
 
 /*
@@ -23,9 +22,7 @@ static sp_status read_nest(const sp_call *call, nest *n)
 	n->values = call->in[n->depth];
 	SP_TRY(sp_splits__read_all(call, n->depth, true, &n->levels));
 	n->inner = (size_t)sp_shape_product(&n->values->shape, 1, n->values->shape.rank);
-	n->rows = sp_call_bytes(call, n->depth, sizeof(*n->rows));
-	if (n->rows == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(n->rows, call, n->depth);
 	memset(n->rows, 0, n->depth * sizeof(*n->rows));
 	return SP_OK;
 }
@@ -83,30 +80,15 @@ static sp_status run_to_sparse(const sp_call *call)
 
 	SP_TRY(read_nest(call, &n));
 	rank = n.depth + (size_t)n.values->shape.rank;
-	shape = sp_shape_matrix((int64_t)n.values->count, (int64_t)rank);
-	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
+	SP_TRY(sp_call_output_matrix(call, 0, SP_INT64, (int64_t)n.values->count, (int64_t)rank));
 	if (n.values->count != 0)
 		write_indices(&n, sp_tensor_i64(call->out[0]), rank);
 	shape = sp_shape_vector((int64_t)n.values->count);
 	sp_call_forward(call, 1, n.depth, &shape);
-	shape = sp_shape_vector((int64_t)rank);
-	SP_TRY(sp_call_output(call, 2, SP_INT64, &shape));
+	SP_TRY(sp_call_output_vector(call, 2, SP_INT64, (int64_t)rank));
 	write_shape(&n, sp_tensor_i64(call->out[2]));
 	return SP_OK;
 }
 
-static sp_status prepare_to_sparse(sp_prepare *prepare, sp_error *err)
-{
-	if (prepare->in_count < 2)
-		return sp_error_set(err, SP_INVALID,
-				    "RaggedTensorToSparse takes splits and "
-				    "values");
-	for (size_t i = 0; i + 1 < prepare->in_count; i++)
-		SP_TRY(sp_prepare_input_index(prepare, i, err));
-	SP_TRY(sp_prepare_outputs(prepare, 3, SP_INT64, err));
-	prepare->out_dtypes[1] = prepare->in_dtypes[prepare->in_count - 1];
-	return SP_OK;
-}
-
-SP_DEFINE_OP(RaggedTensorToSparse, "sparse_indices sparse_values sparse_dense_shape", 0,
-	     prepare_to_sparse, run_to_sparse);
+SP_DEFINE_TYPED_OP(RaggedTensorToSparse, "sparse_indices sparse_values sparse_dense_shape", 0,
+		   "index+ T -> int64 T int64", run_to_sparse);

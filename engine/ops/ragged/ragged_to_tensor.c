@@ -54,9 +54,7 @@ static sp_status read_partitions(const sp_call *call, plan *p)
 		const sp_tensor *in = call->in[PARTITIONS + k + (state->sized ? 1 : 0)];
 
 		if (in->shape.rank != 1)
-			return sp_call_invalid(call,
-					       "a row partition must be a vector, not of "
-					       "rank %d",
+			return sp_call_invalid(call, "a row partition of rank %d is no vector",
 					       in->shape.rank);
 		p->lengths[k] = in->count;
 		SP_TRY(sp_elements__widen(call, in, &p->partitions[k]));
@@ -94,9 +92,7 @@ static sp_status read_wanted(const sp_call *call, int rank, int64_t *dims)
 				       (long long)sp_tensor_index(wanted, 0));
 	}
 	if (wanted->shape.rank != 1 || wanted->count != (size_t)rank)
-		return sp_call_invalid(call,
-				       "the shape must be a vector of %d, not of rank %d "
-				       "with %zu",
+		return sp_call_invalid(call, "the shape is not a vector of %d: rank %d with %zu",
 				       rank, wanted->shape.rank, wanted->count);
 	for (int d = 0; d < rank; d++) {
 		dims[d] = sp_tensor_index(wanted, (size_t)d);
@@ -156,9 +152,7 @@ static sp_status check_default(const sp_call *call)
 	if (!fits) {
 		char have[SP_SHAPE_TEXT_SIZE], want[SP_SHAPE_TEXT_SIZE];
 
-		return sp_call_invalid(call,
-				       "default_value.shape=%s and values.shape=%s are "
-				       "incompatible",
+		return sp_call_invalid(call, "default_value of %s does not fit values of %s",
 				       sp_shape_text(value, have), sp_shape_text(values, want));
 	}
 	return SP_OK;
@@ -223,9 +217,7 @@ static sp_status place_splits(const sp_call *call, const plan *p, size_t k, cons
 				       (long long)at[0]);
 	for (size_t i = 1; i < length; i++)
 		if (at[i] < at[i - 1])
-			return sp_call_invalid(call,
-					       "row splits must be sorted: %lld comes after "
-					       "%lld",
+			return sp_call_invalid(call, "row splits: %lld comes after %lld",
 					       (long long)at[i], (long long)at[i - 1]);
 	SP_TRY(make_places(call, (size_t)at[length - 1], out));
 	for (size_t i = 0; i + 1 < length; i++)
@@ -297,9 +289,7 @@ static sp_status run_to_tensor(const sp_call *call)
 	if (call->out[0]->count == 0)
 		return SP_OK;
 	width = (size_t)sp_shape_product(&values->shape, 1, values->shape.rank);
-	row = sp_call_bytes(call, width, size);
-	if (row == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(row, call, width, size);
 	out = call->out[0]->data;
 	write_default_row(row, call->in[DEFAULT], &values->shape, width, size);
 	sp_elements__fill(out, call->out[0]->count / width, row, width * size);
@@ -338,8 +328,7 @@ static sp_status read_kinds(sp_prepare *prepare, to_tensor_state *state, sp_erro
 		return sp_error_set(err, SP_INVALID, "%zu row partition types for %zu inputs",
 				    types->count, prepare->in_count);
 	state->kinds = sp_arena_array(prepare->arena, types->count, sizeof(*state->kinds));
-	if (state->kinds == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for row partitions");
+	SP_NEED_MEMORY(state->kinds, err, "row partitions");
 	for (size_t i = 0; i < types->count; i++) {
 		SP_TRY(read_kind(types->bytes_list[i], &kind, err));
 		if (i == 0 && kind == FIRST_DIM_SIZE) {
@@ -360,8 +349,7 @@ static sp_status prepare_to_tensor(sp_prepare *prepare, sp_error *err)
 {
 	to_tensor_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for RaggedTensorToTensor");
+	SP_NEED_MEMORY(state, err, "RaggedTensorToTensor");
 	SP_TRY(read_kinds(prepare, state, err));
 	SP_TRY(sp_prepare_input_index(prepare, SHAPE, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, DEFAULT, prepare->in_dtypes[VALUES], err));

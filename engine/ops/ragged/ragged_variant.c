@@ -18,8 +18,7 @@ static sp_status new_state(sp_prepare *prepare, ragged_state **out, sp_error *er
 {
 	ragged_state *state = *out = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a ragged tensor");
+	SP_NEED_MEMORY(state, err, "a ragged tensor");
 	SP_TRY(sp_node_attr_type(prepare->node, "Tvalues", SP_INVALID_DTYPE, &state->values, err));
 	SP_TRY(sp_node_attr_type(prepare->node, "Tsplits", SP_INT64, &state->splits, err));
 	if (sp_dtype_size(state->values) == 0 || state->values == SP_RESOURCE)
@@ -116,9 +115,7 @@ static sp_status run_batched(const sp_call *call)
 
 	SP_TRY(sp_splits__read_all(call, rank, true, &splits));
 	n = splits[0].rows;
-	rows = sp_call_bytes(call, n, sizeof(*rows));
-	if (rows == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(rows, call, n);
 	SP_TRY(sp_list__cut_begin(call, call->in[rank], n, &values));
 	SP_TRY(fill_rows(call, splits, &values, rows));
 	sp_list__cut_end(call, &values);
@@ -152,8 +149,7 @@ static sp_status prepare_from(sp_prepare *prepare, sp_error *err)
 	int64_t rank;
 
 	SP_TRY(new_state(prepare, &state, err));
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_VARIANT, err));
+	SP_TRY(sp_prepare_types(prepare, "variant", err));
 	SP_TRY(sp_node_attr_int(prepare->node, "input_ragged_rank", -1, &state->input_rank, err));
 	SP_TRY(sp_node_attr_int(prepare->node, "output_ragged_rank", -1, &rank, err));
 	if (rank < 0 || rank > SP_MAX_RANK)
@@ -186,14 +182,9 @@ static sp_status check_component(const sp_call *call, const sp_tensor *t, size_t
 	const sp_list *list = sp_tensor_is_set(t) ? sp_tensor_list(t) : NULL;
 
 	if (list == NULL || list->kind != SP_LIST_RAGGED)
-		return sp_call_invalid(call,
-				       "Input Variant element at index %zu doesn't hold a "
-				       "RaggedTensorVariant",
-				       i);
+		return sp_call_invalid(call, "element %zu is not a RaggedTensorVariant", i);
 	if (list->count != rank + 1)
-		return sp_call_invalid(call,
-				       "Encoded input RaggedTensorVariant has ragged_rank=%zu.  "
-				       "Expected ragged_rank=%zu.",
+		return sp_call_invalid(call, "the input has ragged rank %zu, not %zu",
 				       list->count - 1, rank);
 	if (list->dtype != state->values)
 		return sp_call_invalid(call, "Expected values Tensor dtype: %s, found: %s",
@@ -262,9 +253,7 @@ static sp_status values_shape(const sp_call *call, size_t rank, sp_shape *out)
 		shape.dims[0] = out->dims[0];
 		if (shape.rank != out->rank || (own != 0 && !sp_shape_equal(&shape, out)))
 			return sp_call_invalid(call,
-					       "the values of component %zu have another shape "
-					       "than those of the first",
-					       i);
+					       "the values of component %zu have another shape", i);
 		rows += own;
 	}
 	out->dims[0] = rows;

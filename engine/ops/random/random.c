@@ -1,4 +1,3 @@
-#include "engine/ops/ops.h"
 #include "engine/ops/array/array.h"
 #include "engine/ops/random/random_fill.h"
 #include "engine/ops/random/random_stream.h"
@@ -21,8 +20,7 @@ static sp_status prepare_any(sp_prepare *prepare, sp_random_kind kind, size_t in
 	random_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype, fallback = kind == SP_RANDOM_BITS ? SP_UINT64 : SP_FLOAT;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %s", prepare->node->op_name);
+	SP_NEED_MEMORY(state, err, "%s", prepare->node->op_name);
 	SP_TRY(sp_prepare_inputs(prepare, inputs + (kind == SP_RANDOM_INTEGER ? 2 : 0), err));
 	SP_TRY(sp_prepare_input_index(prepare, 0, err));
 	if (kind == SP_RANDOM_INTEGER) {
@@ -45,9 +43,7 @@ static sp_status read_bounds(const sp_call *call, sp_random_recipe *recipe)
 	const random_state *state = call->state;
 
 	for (size_t i = state->bounds; i < state->bounds + 2; i++)
-		if (!sp_tensor_is_scalar(call->in[i]))
-			return sp_call_invalid(call, "input %zu must be a scalar, not of rank %d",
-					       i, call->in[i]->shape.rank);
+		SP_TRY(sp_call_need_rank(call, i, 0));
 	recipe->low = sp_tensor_index(call->in[state->bounds], 0);
 	recipe->high = sp_tensor_index(call->in[state->bounds + 1], 0);
 	if (call->out[0]->count != 0 && recipe->low >= recipe->high)
@@ -129,36 +125,21 @@ static sp_status run_keyed(const sp_call *call)
 
 /* ------------------------------------------------------- keys and counters */
 
-static sp_status prepare_get_key(sp_prepare *prepare, sp_error *err)
-{
-	size_t outputs = prepare->node->op == &sp_op_StatelessRandomGetKeyCounter ? 2 : 3;
-
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_index(prepare, 0, err));
-	SP_TRY(sp_prepare_outputs(prepare, outputs, SP_UINT64, err));
-	if (outputs == 3)
-		prepare->out_dtypes[2] = SP_INT32;
-	return SP_OK;
-}
-
 static sp_status write_algorithm(const sp_call *call, size_t i)
 {
-	sp_shape scalar = sp_shape_scalar();
-
-	SP_TRY(sp_call_output(call, i, SP_INT32, &scalar));
+	SP_TRY(sp_call_output_scalar(call, i, SP_INT32));
 	*sp_tensor_i32(call->out[i]) = 1; /* Philox */
 	return SP_OK;
 }
 
 static sp_status run_get_key(const sp_call *call)
 {
-	sp_shape one = sp_shape_vector(1), two = sp_shape_vector(2);
 	uint64_t *key, *counter;
 	sp_philox stream;
 
 	SP_TRY(sp_random__stream_of_seed(call, call->in[0], &stream));
-	SP_TRY(sp_call_output(call, 0, SP_UINT64, &one));
-	SP_TRY(sp_call_output(call, 1, SP_UINT64, &two));
+	SP_TRY(sp_call_output_vector(call, 0, SP_UINT64, 1));
+	SP_TRY(sp_call_output_vector(call, 1, SP_UINT64, 2));
 	key = call->out[0]->data;
 	counter = call->out[1]->data;
 	*key = (uint64_t)stream.key[1] << 32 | stream.key[0];
@@ -167,22 +148,16 @@ static sp_status run_get_key(const sp_call *call)
 	return call->out_count == 3 ? write_algorithm(call, 2) : SP_OK;
 }
 
-static sp_status prepare_alg(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 0, err));
-	return sp_prepare_outputs(prepare, 1, SP_INT32, err);
-}
-
 static sp_status run_alg(const sp_call *call)
 {
 	return write_algorithm(call, 0);
 }
 
-SP_DEFINE_OP(StatelessRandomGetKeyCounter, "key counter", 0, prepare_get_key, run_get_key);
-
-SP_DEFINE_OP(StatelessRandomGetKeyCounterAlg, "key counter alg", 0, prepare_get_key, run_get_key);
-
-SP_DEFINE_OP(StatelessRandomGetAlg, NULL, 0, prepare_alg, run_alg);
+SP_DEFINE_TYPED_OP(StatelessRandomGetKeyCounter, "key counter", 0, "index -> uint64 uint64",
+		   run_get_key);
+SP_DEFINE_TYPED_OP(StatelessRandomGetKeyCounterAlg, "key counter alg", 0,
+		   "index -> uint64 uint64 int32", run_get_key);
+SP_DEFINE_TYPED_OP(StatelessRandomGetAlg, NULL, 0, "-> int32", run_alg);
 
 #define RANDOM(Name, manner, kind, op_flags)                                \
 	static sp_status prepare_##Name(sp_prepare *prepare, sp_error *err) \

@@ -69,9 +69,7 @@ sp_status sp_random__stream_of_key(const sp_call *call, size_t first, sp_philox 
 		return sp_call_invalid(call, "key must be a vector of 1, not of rank %d with %zu",
 				       key->shape.rank, key->count);
 	if (counter->shape.rank != 1 || counter->count < 2)
-		return sp_call_invalid(call,
-				       "counter must be a vector of at least 2, not of rank "
-				       "%d with %zu",
+		return sp_call_invalid(call, "counter is of rank %d with %zu, not a vector of 2",
 				       counter->shape.rank, counter->count);
 	if (!sp_tensor_is_scalar(algorithm))
 		return sp_call_invalid(call, "alg must be a scalar");

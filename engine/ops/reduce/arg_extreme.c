@@ -50,10 +50,8 @@ static sp_status prepare_arg(sp_prepare *prepare, sp_error *err)
 	arg_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "T index", err));
 	SP_TRY(sp_node_attr_type(prepare->node, "output_type", SP_INT64, &state->result, err));
 	if (state->result != SP_INT16 && state->result != SP_UINT16 && state->result != SP_INT32 &&
 	    state->result != SP_INT64)
@@ -86,9 +84,7 @@ static sp_status read_axis(const sp_call *call, int *axis)
 	const sp_shape *in = &call->in[0]->shape;
 	char text[SP_SHAPE_TEXT_SIZE];
 
-	if (!sp_tensor_is_scalar(call->in[1]))
-		return sp_call_invalid(call, "the dimension must be a scalar, not of shape %s",
-				       sp_shape_text(&call->in[1]->shape, text));
+	SP_TRY(sp_call_need_rank(call, 1, 0));
 	SP_TRY(sp_call_axis(call, sp_tensor_index(call->in[1], 0), in->rank, axis));
 	if (in->dims[*axis] == 0)
 		return sp_call_invalid(call, "dimension %d of shape %s has no elements", *axis,

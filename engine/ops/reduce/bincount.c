@@ -19,12 +19,10 @@ typedef struct bincount_state {
 static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
 	bincount_state *state = sp_prepare_state(prepare, sizeof(*state));
-	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->by_row = prepare->node->op == &sp_op_DenseBincount;
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
+	SP_TRY(sp_prepare_types(prepare, "T T N -> N", err));
 	if (state->by_row) {
 		SP_TRY(sp_prepare_input_index(prepare, 0, err));
 		SP_TRY(sp_node_attr_bool(prepare->node, "binary_output", false, &state->binary,
@@ -32,11 +30,7 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 	} else {
 		SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_INT32, err));
 	}
-	SP_TRY(sp_array__same_dtype(prepare, 0, 2, err));
-	dtype = prepare->in_dtypes[2];
-	if (dtype != SP_INT32 && dtype != SP_INT64 && dtype != SP_FLOAT && dtype != SP_DOUBLE)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return SP_OK;
 }
 
 static sp_status out_shape(const sp_call *call, sp_shape *out)
@@ -45,16 +39,13 @@ static sp_status out_shape(const sp_call *call, sp_shape *out)
 	const sp_tensor *in = call->in[0];
 	int64_t size;
 
-	SP_TRY(sp_array__need_rank(call, 1, 0));
+	SP_TRY(sp_call_need_rank(call, 1, 0));
 	size = sp_tensor_index(call->in[1], 0);
 	if (size < 0)
 		return sp_call_invalid(call, "size must not be negative, but is %lld",
 				       (long long)size);
 	if (state->by_row && (in->shape.rank == 0 || in->shape.rank > 2))
-		return sp_call_invalid(call,
-				       "the input must be a vector or a matrix, not of "
-				       "rank %d",
-				       in->shape.rank);
+		return sp_call_invalid(call, "the input is of rank %d, not 1 or 2", in->shape.rank);
 	*out = state->by_row && in->shape.rank == 2 ? sp_shape_matrix(in->shape.dims[0], size)
 						    : sp_shape_vector(size);
 	return SP_OK;

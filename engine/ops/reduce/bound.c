@@ -48,11 +48,9 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
 	bound_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->upper = prepare->node->op == &sp_op_UpperBound;
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_array__same_dtype(prepare, 0, 2, err));
+	SP_TRY(sp_prepare_types(prepare, "T T", err));
 	SP_TRY(sp_array__index_type(prepare, "out_type", SP_INT32, &state->out_dtype, err));
 	state->find = bounds[prepare->in_dtypes[0]];
 	if (state->find == NULL)
@@ -66,8 +64,8 @@ static sp_status run(const sp_call *call)
 	const sp_tensor *sorted = call->in[0], *values = call->in[1];
 	size_t n, m, row;
 
-	SP_TRY(sp_array__need_rank(call, 0, 2));
-	SP_TRY(sp_array__need_rank(call, 1, 2));
+	SP_TRY(sp_call_need_rank(call, 0, 2));
+	SP_TRY(sp_call_need_rank(call, 1, 2));
 	if (sorted->shape.dims[0] != values->shape.dims[0])
 		return sp_call_invalid(call, "sorted_inputs has %lld rows, values has %lld",
 				       (long long)sorted->shape.dims[0],

@@ -17,25 +17,18 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
 	bucketize_state *state = sp_prepare_state(prepare, sizeof(*state));
 	const sp_attr *boundaries;
-	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "N -> int32", err));
 	SP_TRY(sp_node_attr_list(prepare->node, "boundaries", SP_ATTR_FLOAT, &boundaries, err));
 	state->boundaries = boundaries->f_list;
 	state->count = boundaries->count;
 	for (size_t i = 1; i < state->count; i++)
 		if (state->boundaries[i] < state->boundaries[i - 1])
-			return sp_error_set(err, SP_INVALID,
-					    "boundaries are not sorted: %g is "
-					    "before %g",
-					    (double)state->boundaries[i - 1],
-					    (double)state->boundaries[i]);
-	dtype = prepare->in_dtypes[0];
-	if (dtype != SP_INT32 && dtype != SP_INT64 && dtype != SP_FLOAT && dtype != SP_DOUBLE)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, SP_INT32, err);
+			return sp_error_set(
+				err, SP_INVALID, "boundaries are not sorted: %g before %g",
+				(double)state->boundaries[i - 1], (double)state->boundaries[i]);
+	return SP_OK;
 }
 
 /* The first boundary above x; a comparison with NaN is false, so it finds none. */

@@ -50,17 +50,13 @@ static sp_status prepare_scan(sp_prepare *prepare, sp_error *err)
 	scan_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "T index -> T", err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "exclusive", false, &state->exclusive, err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "reverse", false, &state->reverse, err));
 	dtype = prepare->in_dtypes[0];
 	state->kernel = (prepare->node->op == &sp_op_Cumsum ? sums : products)[dtype];
-	if (state->kernel == NULL)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return state->kernel != NULL ? SP_OK : sp_prepare_unsupported(prepare, dtype, err);
 }
 
 static sp_status run_scan(const sp_call *call)
@@ -68,12 +64,9 @@ static sp_status run_scan(const sp_call *call)
 	const scan_state *state = call->state;
 	const sp_tensor *in = call->in[0];
 	size_t size = sp_dtype_size(in->dtype), inner, count;
-	char text[SP_SHAPE_TEXT_SIZE];
 	int axis = 0;
 
-	if (!sp_tensor_is_scalar(call->in[1]))
-		return sp_call_invalid(call, "the axis must be a scalar, not of shape %s",
-				       sp_shape_text(&call->in[1]->shape, text));
+	SP_TRY(sp_call_need_rank(call, 1, 0));
 	SP_TRY(sp_call_axis(call, sp_tensor_index(call->in[1], 0), in->shape.rank, &axis));
 	SP_TRY(sp_call_output_over(call, 0, 0, in->dtype));
 	if (in->count == 0)

@@ -1,7 +1,6 @@
 #include <math.h>
 
 #include "engine/ops/ops.h"
-#include "engine/ops/array/array.h"
 
 /*
  * InTopKV2, InTopK: whether predictions[i, targets[i]] is among the k largest of row i, that is,
@@ -18,17 +17,12 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
 	in_top_k_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->k_is_input = prepare->node->op == &sp_op_InTopKV2;
-	SP_TRY(sp_prepare_inputs(prepare, state->k_is_input ? 3 : 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_FLOAT, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
 	if (state->k_is_input)
-		SP_TRY(sp_prepare_input_dtype(prepare, 2, prepare->in_dtypes[1], err));
-	else
-		SP_TRY(sp_node_attr_int(prepare->node, "k", 0, &state->k, err));
-	return sp_prepare_outputs(prepare, 1, SP_BOOL, err);
+		return sp_prepare_types(prepare, "float I I -> bool", err);
+	SP_TRY(sp_node_attr_int(prepare->node, "k", 0, &state->k, err));
+	return sp_prepare_types(prepare, "float index -> bool", err);
 }
 
 static bool is_in(const float *row, int64_t columns, int64_t target, int64_t k)
@@ -51,10 +45,10 @@ static sp_status run(const sp_call *call)
 	const sp_tensor *predictions = call->in[0], *targets = call->in[1];
 	int64_t columns, k = state->k;
 
-	SP_TRY(sp_array__need_rank(call, 0, 2));
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 0, 2));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	if (state->k_is_input) {
-		SP_TRY(sp_array__need_rank(call, 2, 0));
+		SP_TRY(sp_call_need_rank(call, 2, 0));
 		k = sp_tensor_index(call->in[2], 0);
 	}
 	if (predictions->shape.dims[0] != targets->shape.dims[0])

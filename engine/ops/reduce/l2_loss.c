@@ -1,5 +1,4 @@
 #include "engine/kernels/float_rows.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/reduce/reduce.h"
 
 /*
@@ -19,24 +18,21 @@ static sp_status prepare_l2_loss(sp_prepare *prepare, sp_error *err)
 {
 	sp_dtype dtype;
 
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_TRY(sp_prepare_types(prepare, "T -> T", err));
 	dtype = prepare->in_dtypes[0];
-	if (kernels[dtype] == NULL)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return kernels[dtype] != NULL ? SP_OK : sp_prepare_unsupported(prepare, dtype, err);
 }
 
 static sp_status run_l2_loss(const sp_call *call)
 {
 	const sp_tensor *in = call->in[0];
-	sp_shape scalar = sp_shape_scalar();
 	sp_reduce_plan plan = {.in = in->data,
 			       .out_count = 1,
 			       .reduced_count = in->count,
 			       .last = in->count,
 			       .last_is_reduced = true};
 
-	SP_TRY(sp_call_output(call, 0, in->dtype, &scalar));
+	SP_TRY(sp_call_output_scalar(call, 0, in->dtype));
 	plan.out = call->out[0]->data;
 	(in->count != 0 ? kernels : empty)[in->dtype](&plan);
 	return SP_OK;

@@ -9,8 +9,7 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
 	sp_dtype idx;
 
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_array__same_dtype(prepare, 0, 2, err));
+	SP_TRY(sp_prepare_types(prepare, "T T", err));
 	if (!sp_rows__comparable(prepare->in_dtypes[0]))
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
 	SP_TRY(sp_array__index_type(prepare, "out_idx", SP_INT32, &idx, err));
@@ -33,11 +32,10 @@ static sp_rows rows_of(const sp_tensor *vector)
 static sp_status find_missing(const sp_call *call, uint32_t *missing, size_t *count)
 {
 	sp_rows x = rows_of(call->in[0]), y = rows_of(call->in[1]);
-	uint32_t *scratch = sp_call_bytes(call, y.n, 2 * sizeof(*scratch));
+	uint32_t *scratch;
 	sp_row_set set;
 
-	if (scratch == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(scratch, call, y.n, 2 * sizeof(*scratch));
 	SP_TRY(sp_row_set__init(&set, call, &y));
 	sp_row_set__number(&set, scratch, scratch + y.n);
 	*count = 0;
@@ -54,13 +52,11 @@ static sp_status run(const sp_call *call)
 	uint32_t *missing;
 	sp_shape shape;
 
-	SP_TRY(sp_array__need_rank(call, 0, 1));
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 0, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	if (x->count > INT32_MAX)
 		return sp_call_invalid(call, "%zu elements are too many", x->count);
-	missing = sp_call_bytes(call, x->count, sizeof(*missing));
-	if (missing == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(missing, call, x->count);
 	SP_TRY(find_missing(call, missing, &count));
 	shape = sp_shape_vector((int64_t)count);
 	SP_TRY(sp_call_output(call, 0, x->dtype, &shape));

@@ -10,17 +10,13 @@ sp_status sp_reduce__prepare(sp_prepare *prepare, const sp_reduction *reduction,
 	reduce_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "T index -> T", err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "keep_dims", false, &state->keep_dims, err));
 	dtype = prepare->in_dtypes[0];
 	state->kernel = reduction->kernels[dtype];
 	state->empty = reduction->empty[dtype];
-	if (state->kernel == NULL)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return state->kernel != NULL ? SP_OK : sp_prepare_unsupported(prepare, dtype, err);
 }
 
 static sp_status read_axes(const sp_call *call, bool reduced[SP_MAX_RANK])

@@ -1,7 +1,6 @@
 #include <tgmath.h>
 
 #include "engine/kernels/float_rows.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/reduce/reduce.h"
 
 /*

@@ -142,9 +142,7 @@ sp_status sp_row_set__init(sp_row_set *set, const sp_call *call, const sp_rows *
 		slots *= 2;
 	set->rows = *rows;
 	set->mask = slots - 1;
-	set->slots = sp_call_bytes(call, slots, sizeof(*set->slots));
-	if (set->slots == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(set->slots, call, slots);
 	memset(set->slots, 0, slots * sizeof(*set->slots));
 	return SP_OK;
 }

@@ -4,7 +4,6 @@
 #include <float.h>
 
 #include "engine/ops/array/elements.h"
-#include "engine/ops/array/element_types.h"
 
 /*
  * Segment reductions: rows of `data` with the same id are combined into one row.
@@ -215,8 +214,7 @@ static sp_status prepare_any(sp_prepare *prepare, reduction kind, bool sorted, s
 	const element_kernels *kernels;
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %s", prepare->node->op_name);
+	SP_NEED_MEMORY(state, err, "%s", prepare->node->op_name);
 	SP_TRY(sp_prepare_inputs(prepare, sorted ? 2 : 3, err));
 	if (sorted || prepare->in_dtypes[1] != SP_INT16)
 		SP_TRY(sp_prepare_input_index(prepare, 1, err));
@@ -259,9 +257,7 @@ static sp_status check_sorted(const sp_call *call, const int64_t *ids, size_t co
 			return sp_call_invalid(call, "segment ids must be >= 0, not %lld",
 					       (long long)ids[i]);
 		if (i > 0 && ids[i] < ids[i - 1])
-			return sp_call_invalid(call,
-					       "segment ids are not increasing: %lld after "
-					       "%lld",
+			return sp_call_invalid(call, "segment ids are not sorted: %lld after %lld",
 					       (long long)ids[i], (long long)ids[i - 1]);
 	}
 	if (count != 0 && ids[count - 1] == INT64_MAX)
@@ -299,9 +295,7 @@ static sp_status run_sorted(const sp_call *call)
 
 	if (data->shape.rank == 0)
 		return sp_call_invalid(call, "input must be at least rank 1");
-	if (ids->shape.rank != 1)
-		return sp_call_invalid(call, "segment_ids should be a vector, not of rank %d",
-				       ids->shape.rank);
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	if (ids->shape.dims[0] != data->shape.dims[0])
 		return sp_call_invalid(call, "%zu segment ids for %lld rows", ids->count,
 				       (long long)data->shape.dims[0]);
@@ -323,9 +317,7 @@ static sp_status check_unsorted(const sp_call *call, int64_t *segments)
 	char want[SP_SHAPE_TEXT_SIZE], have[SP_SHAPE_TEXT_SIZE];
 	bool starts = ids->shape.rank <= data->shape.rank;
 
-	if (!sp_tensor_is_scalar(call->in[2]))
-		return sp_call_invalid(call, "num_segments should be a scalar, not shape %s",
-				       sp_shape_text(&call->in[2]->shape, have));
+	SP_TRY(sp_call_need_rank(call, 2, 0));
 	for (int i = 0; starts && i < ids->shape.rank; i++)
 		starts = ids->shape.dims[i] == data->shape.dims[i];
 	if (!starts)
@@ -353,9 +345,7 @@ static sp_status run_unsorted(const sp_call *call)
 		return SP_OK;
 	for (size_t i = 0; i < rows.count; i++)
 		if (rows.ids[i] >= segments)
-			return sp_call_invalid(call,
-					       "segment_ids[%zu] = %lld is out of range [0, "
-					       "%lld)",
+			return sp_call_invalid(call, "segment_ids[%zu] is %lld, not in [0, %lld)",
 					       i, (long long)rows.ids[i], (long long)segments);
 	state->combine(call->out[0]->data, data->data, &rows);
 	return SP_OK;

@@ -29,14 +29,12 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
 	top_k_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->k_is_input = true;
 	SP_TRY(sp_node_attr_bool(prepare->node, "sorted", true, &state->sorted, err));
-	SP_TRY(sp_array__prepare(prepare, 2, err));
+	SP_TRY(sp_prepare_types(prepare, "E S", err));
 	if (!sp_rank_key__has(prepare->in_dtypes[0]))
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
-	SP_TRY(sp_elements__prepare_index(prepare, 1, SP_INT16, err));
 	SP_TRY(sp_node_attr_type(prepare->node, "index_type", SP_INT32, &state->index_dtype, err));
 	if (state->index_dtype != SP_INT16)
 		SP_TRY(sp_array__index_type(prepare, "index_type", SP_INT32, &state->index_dtype,
@@ -50,17 +48,13 @@ static sp_status prepare_top_k(sp_prepare *prepare, sp_error *err)
 {
 	top_k_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_array__prepare(prepare, 1, err));
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "E -> E int32", err));
 	if (!sp_rank_key__has(prepare->in_dtypes[0]))
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
 	SP_TRY(sp_node_attr_int(prepare->node, "k", -1, &state->k, err));
 	state->index_dtype = SP_INT32;
-	SP_TRY(sp_node_attr_bool(prepare->node, "sorted", true, &state->sorted, err));
-	SP_TRY(sp_prepare_outputs(prepare, 2, prepare->in_dtypes[0], err));
-	prepare->out_dtypes[1] = SP_INT32;
-	return SP_OK;
+	return sp_node_attr_bool(prepare->node, "sorted", true, &state->sorted, err);
 }
 
 /* TensorFlow on a CPU supports only the largest along the last dimension, and is exact. */
@@ -74,8 +68,7 @@ static sp_status prepare_approximate(sp_prepare *prepare, sp_error *err)
 	SP_TRY(sp_node_attr_bool(prepare->node, "is_max_k", true, &is_max, err));
 	if (axis != -1 || !is_max)
 		return sp_error_set(err, SP_UNSUPPORTED,
-				    "ApproxTopK along another dimension than the last, or of the "
-				    "smallest");
+				    "ApproxTopK not of the last dimension, or of the smallest");
 	return SP_OK;
 }
 
@@ -240,7 +233,7 @@ static sp_status read_k(const sp_call *call, int64_t columns, int64_t *k)
 
 	*k = state->k;
 	if (state->k_is_input) {
-		SP_TRY(sp_array__need_rank(call, 1, 0));
+		SP_TRY(sp_call_need_rank(call, 1, 0));
 		*k = sp_element__integer(call->in[1], 0);
 	}
 	if (*k < 0 || *k > columns)
@@ -270,10 +263,8 @@ static sp_status run(const sp_call *call)
 	SP_TRY(sp_call_output(call, 1, state->index_dtype, &shape));
 	if (call->out[0]->count == 0)
 		return SP_OK;
-	keys = sp_call_bytes(call, (size_t)columns, sizeof(*keys));
-	best = sp_call_bytes(call, (size_t)k + 1, sizeof(*best));
-	if (keys == NULL || best == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(keys, call, (size_t)columns);
+	SP_CALL_ARRAY(best, call, (size_t)k + 1);
 	for (size_t row = 0; row < in->count / (size_t)columns; row++) {
 		sp_rank_key__read(keys, in->dtype, in->data, row * (size_t)columns,
 				  (size_t)columns);

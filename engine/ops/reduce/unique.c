@@ -24,8 +24,7 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 	const sp_op *op = prepare->node->op;
 	bool is_deeprec = op == &sp_op_UniqueWithCountsV3;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->has_axis = op == &sp_op_UniqueV2 || op == &sp_op_UniqueWithCountsV2;
 	state->has_counts = op != &sp_op_Unique && op != &sp_op_UniqueV2;
 	SP_TRY(sp_prepare_inputs(prepare, state->has_axis ? 2 : 1, err));
@@ -49,7 +48,7 @@ static sp_status read_axis(const sp_call *call, int *axis)
 
 	*axis = 0;
 	if (state->has_axis) {
-		SP_TRY(sp_array__need_rank(call, 1, 1));
+		SP_TRY(sp_call_need_rank(call, 1, 1));
 		if (call->in[1]->count > 1)
 			return sp_call_invalid(call, "axis has %zu elements, more than 1",
 					       call->in[1]->count);
@@ -57,7 +56,7 @@ static sp_status read_axis(const sp_call *call, int *axis)
 			return sp_call_axis(call, sp_tensor_index(call->in[1], 0),
 					    call->in[0]->shape.rank, axis);
 	}
-	return sp_array__need_rank(call, 0, 1);
+	return sp_call_need_rank(call, 0, 1);
 }
 
 /* Output 0: the distinct slices. */
@@ -88,9 +87,8 @@ static sp_status write_firsts(const sp_call *call, const sp_rows *rows, int axis
 static sp_status write_numbers(const sp_call *call, size_t i, const uint32_t *numbers, size_t n)
 {
 	const unique_state *state = call->state;
-	sp_shape shape = sp_shape_vector((int64_t)n);
 
-	SP_TRY(sp_call_output(call, i, state->idx_dtype, &shape));
+	SP_TRY(sp_call_output_vector(call, i, state->idx_dtype, (int64_t)n));
 	for (size_t k = 0; k < n; k++)
 		sp_array__put_index(call->out[i], k, numbers[k]);
 	return SP_OK;
@@ -113,10 +111,8 @@ static sp_status run(const sp_call *call)
 			 .n = (size_t)in->dims[axis],
 			 .inner = (size_t)sp_shape_product(in, axis + 1, in->rank)};
 	SP_TRY(sp_row_set__init(&set, call, &rows));
-	ids = sp_call_bytes(call, rows.n, sizeof(*ids));
-	firsts = sp_call_bytes(call, rows.n, sizeof(*firsts));
-	if (ids == NULL || firsts == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(ids, call, rows.n);
+	SP_CALL_ARRAY(firsts, call, rows.n);
 	count = sp_row_set__number(&set, ids, firsts);
 	SP_TRY(write_firsts(call, &rows, axis, firsts, count));
 	SP_TRY(write_numbers(call, 1, ids, rows.n));

@@ -1,11 +1,5 @@
 #include "engine/ops/sparse/sparse.h"
 
-sp_status sp_sparse__prepare(const sp_prepare *prepare, size_t indices, size_t shape, sp_error *err)
-{
-	SP_TRY(sp_prepare_input_dtype(prepare, indices, SP_INT64, err));
-	return sp_prepare_input_dtype(prepare, shape, SP_INT64, err);
-}
-
 sp_status sp_sparse__read(const sp_call *call, size_t indices, size_t values, size_t shape,
 			  sp_sparse *out)
 {
@@ -86,10 +80,8 @@ sp_status sp_sparse__order(const sp_call *call, const int64_t *indices, size_t c
 	*out = NULL;
 	if (sp_sparse__is_ordered(indices, count, rank))
 		return SP_OK;
-	order = sp_call_bytes(call, count, sizeof(*order));
-	merged = sp_call_bytes(call, count, sizeof(*merged));
-	if (order == NULL || merged == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(order, call, count);
+	SP_CALL_ARRAY(merged, call, count);
 	for (size_t i = 0; i < count; i++)
 		order[i] = i;
 	for (size_t run = 1; run < count; run *= 2) {

@@ -25,10 +25,6 @@ typedef struct sp_sparse {
 /* TensorFlow's limit on the rank of any shape. */
 enum { SP_SPARSE_MAX_RANK = 254 };
 
-/* SP_INVALID unless inputs `indices` and `shape` are int64. */
-SP_MUST_CHECK sp_status sp_sparse__prepare(const sp_prepare *prepare, size_t indices, size_t shape,
-					   sp_error *err);
-
 /* Reads the three inputs; SP_INVALID unless their shapes fit and no dimension is negative. */
 SP_MUST_CHECK sp_status sp_sparse__read(const sp_call *call, size_t indices, size_t values,
 					size_t shape, sp_sparse *out);

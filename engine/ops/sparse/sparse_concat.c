@@ -42,19 +42,14 @@ static sp_status measure(const sp_call *call, joined *out, int *axis)
 	for (size_t p = 1; p < state->parts; p++) {
 		SP_TRY(read_part(call, p, &part));
 		if (part.rank != out->rank)
-			return sp_call_invalid(call,
-					       "all ranks must match: expected %zu but got "
-					       "%zu at position %zu",
+			return sp_call_invalid(call, "rank %zu expected, not %zu at position %zu",
 					       out->rank, part.rank, p);
 		out->count += part.count;
 		for (size_t d = 0; d < part.rank; d++)
 			if ((int)d != *axis && part.dims[d] != out->dims[d])
-				return sp_call_invalid(call,
-						       "shapes must match: expected %lld for "
-						       "dimension %zu but got %lld at "
-						       "position %zu",
-						       (long long)out->dims[d], d,
-						       (long long)part.dims[d], p);
+				return sp_call_invalid(
+					call, "%lld expected in dimension %zu, not %lld at %zu",
+					(long long)out->dims[d], d, (long long)part.dims[d], p);
 		if (!sp_i64_add(&out->dims[*axis], out->dims[*axis], part.dims[*axis]))
 			return sp_call_invalid(call, "dimension %d of the whole is too large",
 					       *axis);
@@ -74,9 +69,7 @@ static sp_status order_part(const sp_call *call, const sp_sparse *part, size_t a
 	*order = NULL;
 	if (sp_sparse__is_ordered(part->indices, part->count, part->rank))
 		return SP_OK;
-	turned = sp_call_bytes(call, part->count * part->rank, sizeof(*turned));
-	if (turned == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(turned, call, part->count * part->rank);
 	for (size_t i = 0; i < part->count; i++) {
 		const int64_t *row = part->indices + i * part->rank;
 		int64_t *to = turned + i * part->rank;
@@ -136,30 +129,24 @@ static sp_status run_concat(const sp_call *call)
 	sp_dtype dtype = call->in[state->parts]->dtype;
 	size_t size = sp_dtype_size(dtype), row;
 	const size_t *order;
-	sp_shape shape;
 	joined all;
 	int axis = 0;
 
 	SP_TRY(measure(call, &all, &axis));
 	row = all.rank * sizeof(*all.indices);
-	all.indices = sp_call_bytes(call, all.count, row);
-	all.values = sp_call_bytes(call, all.count, size);
-	if (all.indices == NULL || all.values == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(all.indices, call, all.count, row);
+	SP_CALL_BYTES(all.values, call, all.count, size);
 	SP_TRY(join(call, &all, axis));
 	SP_TRY(sp_sparse__order(call, all.indices, all.count, all.rank, &order));
-	shape = sp_shape_matrix((int64_t)all.count, (int64_t)all.rank);
-	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
-	shape = sp_shape_vector((int64_t)all.count);
-	SP_TRY(sp_call_output(call, 1, dtype, &shape));
+	SP_TRY(sp_call_output_matrix(call, 0, SP_INT64, (int64_t)all.count, (int64_t)all.rank));
+	SP_TRY(sp_call_output_vector(call, 1, dtype, (int64_t)all.count));
 	for (size_t i = 0; i < all.count; i++) {
 		size_t from = order != NULL ? order[i] : i;
 
 		memcpy((char *)call->out[0]->data + i * row, all.indices + from * all.rank, row);
 		sp_element__copy(call->out[1]->data, i, all.values, from, size);
 	}
-	shape = sp_shape_vector((int64_t)all.rank);
-	SP_TRY(sp_call_output(call, 2, SP_INT64, &shape));
+	SP_TRY(sp_call_output_vector(call, 2, SP_INT64, (int64_t)all.rank));
 	memcpy(call->out[2]->data, all.dims, all.rank * sizeof(int64_t));
 	return SP_OK;
 }
@@ -168,15 +155,15 @@ static sp_status prepare_concat(sp_prepare *prepare, sp_error *err)
 {
 	concat_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for SparseConcat");
+	SP_NEED_MEMORY(state, err, "SparseConcat");
 	state->parts = prepare->in_count / 3;
 	if (state->parts == 0 || prepare->in_count != 3 * state->parts)
 		return sp_error_set(err, SP_INVALID,
 				    "SparseConcat takes triples of inputs, not %zu",
 				    prepare->in_count);
 	for (size_t p = 0; p < state->parts; p++) {
-		SP_TRY(sp_sparse__prepare(prepare, p, 2 * state->parts + p, err));
+		SP_TRY(sp_prepare_input_dtype(prepare, p, SP_INT64, err));
+		SP_TRY(sp_prepare_input_dtype(prepare, 2 * state->parts + p, SP_INT64, err));
 		SP_TRY(sp_prepare_input_dtype(prepare, state->parts + p,
 					      prepare->in_dtypes[state->parts], err));
 	}

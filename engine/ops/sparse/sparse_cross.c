@@ -60,10 +60,7 @@ static sp_status check_column(const sp_call *call, size_t i)
 	const sp_tensor *shape = call->in[2 * state->sparse + i];
 
 	if (indices->shape.rank != 2 || indices->shape.dims[1] != 2)
-		return sp_call_invalid(call,
-				       "indices must be a matrix of two columns at position "
-				       "%zu",
-				       i);
+		return sp_call_invalid(call, "the indices at %zu are not of two columns", i);
 	if (values->shape.rank != 1 || values->shape.dims[0] != indices->shape.dims[0])
 		return sp_call_invalid(call, "expected a vector of %lld values at position %zu",
 				       (long long)indices->shape.dims[0], i);
@@ -87,18 +84,15 @@ static sp_status read_batch(const sp_call *call, cross *x)
 			batch = sp_tensor_i64(in)[0];
 		} else {
 			if (in->shape.rank != 2)
-				return sp_call_invalid(call,
-						       "dense input %zu must be a matrix, "
-						       "not of rank %d",
-						       i - state->sparse, in->shape.rank);
+				return sp_call_invalid(
+					call, "dense input %zu is of rank %d, not a matrix",
+					i - state->sparse, in->shape.rank);
 			batch = in->shape.dims[0];
 		}
 		if (batch < 0 || batch == INT64_MAX)
 			return sp_call_invalid(call, "a batch of %lld rows", (long long)batch);
 		if (i > 0 && batch != x->batch)
-			return sp_call_invalid(call,
-					       "expected batch size %lld, got %lld at column "
-					       "%zu",
+			return sp_call_invalid(call, "the batch is %lld, but %lld at column %zu",
 					       (long long)x->batch, (long long)batch, i);
 		x->batch = batch;
 	}
@@ -109,11 +103,10 @@ static sp_status read_batch(const sp_call *call, cross *x)
 static sp_status find_rows(const sp_call *call, const sp_tensor *indices, int64_t batch,
 			   const int64_t **out)
 {
-	int64_t *starts = sp_call_bytes(call, (size_t)batch + 1, sizeof(*starts));
+	int64_t *starts;
 	int64_t at = 0, count = indices->shape.dims[0];
 
-	if (starts == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(starts, call, (size_t)batch + 1);
 	for (int64_t row = 0; row < batch; row++) {
 		starts[row] = at;
 		while (at < count && sp_tensor_i64(indices)[2 * at] == row)
@@ -128,10 +121,8 @@ static sp_status read_columns(const sp_call *call, cross *x)
 {
 	const cross_state *state = call->state;
 
-	x->columns = sp_call_bytes(call, x->count, sizeof(*x->columns));
-	x->digits = sp_call_bytes(call, x->count, sizeof(*x->digits));
-	if (x->columns == NULL || x->digits == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(x->columns, call, x->count);
+	SP_CALL_ARRAY(x->digits, call, x->count);
 	memset(x->digits, 0, x->count * sizeof(*x->digits));
 	for (size_t i = 0; i < x->count; i++) {
 		column *c = &x->columns[i];
@@ -204,10 +195,9 @@ static uint64_t fingerprint(const cross *x, const column *c, size_t i)
 
 static sp_status make_fingerprints(const sp_call *call, const cross *x, column *c)
 {
-	uint64_t *out = sp_call_bytes(call, c->values->count, sizeof(*out));
+	uint64_t *out;
 
-	if (out == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(out, call, c->values->count);
 	for (size_t i = 0; i < c->values->count; i++)
 		out[i] = fingerprint(x, c, i);
 	c->fingerprints = out;
@@ -224,10 +214,8 @@ static sp_status make_texts(const sp_call *call, column *c)
 		c->texts = sp_tensor_strings(c->values);
 		return SP_OK;
 	}
-	out = sp_call_bytes(call, c->values->count, sizeof(*out));
-	digits = sp_call_bytes(call, c->values->count, DIGITS);
-	if (out == NULL || digits == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(out, call, c->values->count);
+	SP_CALL_BYTES(digits, call, c->values->count, DIGITS);
 	for (size_t i = 0; i < c->values->count; i++, digits += DIGITS)
 		out[i] = (sp_bytes){digits, (size_t)snprintf(digits, DIGITS, "%" PRId64,
 							     sp_tensor_i64(c->values)[i])};
@@ -333,7 +321,6 @@ static sp_status write_combinations(const sp_call *call, const cross *x, int64_t
 static sp_status make_outputs(const sp_call *call, cross *x)
 {
 	size_t total = 0, widest = 0, n;
-	sp_shape shape;
 
 	for (int64_t row = 0; row < x->batch; row++) {
 		SP_TRY(count_combinations(call, x, row, &n));
@@ -341,12 +328,10 @@ static sp_status make_outputs(const sp_call *call, cross *x)
 			return sp_call_invalid(call, "there are too many combinations");
 		widest = n > widest ? n : widest;
 	}
-	shape = sp_shape_matrix((int64_t)total, 2);
-	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
-	shape = sp_shape_vector((int64_t)total);
-	SP_TRY(sp_call_output(call, 1, x->kind == CROSS_TEXT ? SP_STRING : SP_INT64, &shape));
-	shape = sp_shape_vector(2);
-	SP_TRY(sp_call_output(call, 2, SP_INT64, &shape));
+	SP_TRY(sp_call_output_matrix(call, 0, SP_INT64, (int64_t)total, 2));
+	SP_TRY(sp_call_output_vector(call, 1, x->kind == CROSS_TEXT ? SP_STRING : SP_INT64,
+				     (int64_t)total));
+	SP_TRY(sp_call_output_vector(call, 2, SP_INT64, 2));
 	sp_tensor_i64(call->out[2])[0] = x->batch;
 	sp_tensor_i64(call->out[2])[1] = (int64_t)widest;
 	return SP_OK;
@@ -398,8 +383,7 @@ static sp_status prepare_any(sp_prepare *prepare, cross_kind kind, size_t more, 
 	cross_state *state = sp_prepare_state(prepare, sizeof(*state));
 	int64_t n;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %s", prepare->node->op_name);
+	SP_NEED_MEMORY(state, err, "%s", prepare->node->op_name);
 	SP_TRY(sp_node_attr_int(prepare->node, "N", -1, &n, err));
 	if (n < 0 || (uint64_t)n > prepare->in_count || prepare->in_count < 3 * (size_t)n + more)
 		return sp_error_set(err, SP_INVALID, "%s of %lld sparse columns has %zu inputs",

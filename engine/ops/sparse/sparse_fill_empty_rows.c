@@ -24,10 +24,8 @@ static sp_status count_rows(const sp_call *call, fill *f)
 		int64_t row = f->in.indices[i * f->in.rank];
 
 		if (row < 0 || row >= f->rows)
-			return sp_call_invalid(call,
-					       "indices(%zu, 0) is invalid: %lld is not in "
-					       "[0, %lld)",
-					       i, (long long)row, (long long)f->rows);
+			return sp_call_invalid(call, "indices(%zu, 0) is %lld, not in [0, %lld)", i,
+					       (long long)row, (long long)f->rows);
 		f->next[row]++;
 		f->ordered = f->ordered && row >= last;
 		last = row;
@@ -66,12 +64,10 @@ static sp_status forward(const sp_call *call)
 static sp_status write(const sp_call *call, fill *f, const bool *is_empty)
 {
 	size_t size = sp_dtype_size(f->in.values->dtype), rank = f->in.rank;
-	sp_shape shape = sp_shape_matrix(f->total, (int64_t)rank);
 	int64_t *indices, *reverse = sp_tensor_i64(call->out[3]);
 
-	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
-	shape = sp_shape_vector(f->total);
-	SP_TRY(sp_call_output(call, 1, f->in.values->dtype, &shape));
+	SP_TRY(sp_call_output_matrix(call, 0, SP_INT64, f->total, (int64_t)rank));
+	SP_TRY(sp_call_output_vector(call, 1, f->in.values->dtype, f->total));
 	indices = sp_tensor_i64(call->out[0]);
 	for (int64_t row = 0; row < f->rows; row++) {
 		int64_t *index = indices + (size_t)f->next[row] * rank;
@@ -96,7 +92,6 @@ static sp_status write(const sp_call *call, fill *f, const bool *is_empty)
 
 static sp_status run_fill(const sp_call *call)
 {
-	sp_shape shape;
 	bool *is_empty;
 	fill f;
 
@@ -104,18 +99,12 @@ static sp_status run_fill(const sp_call *call)
 	if (f.in.rank == 0)
 		return sp_call_invalid(call, "dense shape cannot be empty");
 	f.rows = f.in.dims[0];
-	if (!sp_tensor_is_scalar(call->in[3]))
-		return sp_call_invalid(call, "default_value must be a scalar, not of rank %d",
-				       call->in[3]->shape.rank);
+	SP_TRY(sp_call_need_rank(call, 3, 0));
 	if (f.rows == 0 && f.in.count != 0)
 		return sp_call_invalid(call, "a tensor without rows has %zu values", f.in.count);
-	shape = sp_shape_vector(f.rows);
-	SP_TRY(sp_call_output(call, 2, SP_BOOL, &shape));
-	shape = sp_shape_vector((int64_t)f.in.count);
-	SP_TRY(sp_call_output(call, 3, SP_INT64, &shape));
-	f.next = sp_call_bytes(call, (size_t)f.rows, sizeof(*f.next));
-	if (f.next == NULL)
-		return sp_call_no_memory(call);
+	SP_TRY(sp_call_output_vector(call, 2, SP_BOOL, f.rows));
+	SP_TRY(sp_call_output_vector(call, 3, SP_INT64, (int64_t)f.in.count));
+	SP_CALL_ARRAY(f.next, call, (size_t)f.rows);
 	is_empty = sp_tensor_bool(call->out[2]);
 	SP_TRY(count_rows(call, &f));
 	place_rows(&f, is_empty);
@@ -124,17 +113,6 @@ static sp_status run_fill(const sp_call *call)
 	return write(call, &f, is_empty);
 }
 
-static sp_status prepare_fill(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 4, err));
-	SP_TRY(sp_sparse__prepare(prepare, 0, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 3, prepare->in_dtypes[1], err));
-	SP_TRY(sp_prepare_outputs(prepare, 4, SP_INT64, err));
-	prepare->out_dtypes[1] = prepare->in_dtypes[1];
-	prepare->out_dtypes[2] = SP_BOOL;
-	return SP_OK;
-}
-
-SP_DEFINE_OP(SparseFillEmptyRows,
-	     "output_indices output_values empty_row_indicator reverse_index_map", SP_OP_MOVES,
-	     prepare_fill, run_fill);
+SP_DEFINE_TYPED_OP(SparseFillEmptyRows,
+		   "output_indices output_values empty_row_indicator reverse_index_map",
+		   SP_OP_MOVES, "int64 T int64 T -> int64 T bool int64", run_fill);

@@ -94,9 +94,7 @@ static sp_status check_shapes(const sp_call *call)
 		if (sp_tensor_i64(shape)[d] < 0)
 			return sp_call_invalid(call, "dimension %zu of a_shape is %lld", d,
 					       (long long)sp_tensor_i64(shape)[d]);
-	if (call->in[3]->shape.rank != 2)
-		return sp_call_invalid(call, "b must be a matrix, not of rank %d",
-				       call->in[3]->shape.rank);
+	SP_TRY(sp_call_need_rank(call, 3, 2));
 	return SP_OK;
 }
 
@@ -107,11 +105,9 @@ static sp_status check_indices(const sp_call *call, const product *p)
 	for (size_t i = 0; i < p->count; i++)
 		for (size_t d = 0; d < 2; d++)
 			if (p->indices[2 * i + d] < 0 || p->indices[2 * i + d] >= bounds[d])
-				return sp_call_invalid(call,
-						       "index [%zu,%zu] = %lld is out of "
-						       "bounds (>= %lld)",
-						       i, d, (long long)p->indices[2 * i + d],
-						       (long long)bounds[d]);
+				return sp_call_invalid(
+					call, "index [%zu,%zu] is %lld, not below %lld", i, d,
+					(long long)p->indices[2 * i + d], (long long)bounds[d]);
 	return SP_OK;
 }
 
@@ -135,7 +131,6 @@ static sp_status run_matmul(const sp_call *call)
 		     .b = b->data,
 		     .adjoint_a = state->adjoint_a,
 		     .adjoint_b = state->adjoint_b};
-	sp_shape shape;
 	int64_t inner;
 
 	SP_TRY(check_shapes(call));
@@ -146,12 +141,9 @@ static sp_status run_matmul(const sp_call *call)
 	inner = b->shape.dims[p.adjoint_b ? 1 : 0];
 	p.columns = b->shape.dims[p.adjoint_b ? 0 : 1];
 	if (p.inner != inner)
-		return sp_call_invalid(call,
-				       "cannot multiply: the inner dimensions are %lld and "
-				       "%lld",
+		return sp_call_invalid(call, "the inner dimensions %lld and %lld differ",
 				       (long long)p.inner, (long long)inner);
-	shape = sp_shape_matrix(p.rows, p.columns);
-	SP_TRY(sp_call_output(call, 0, dtype, &shape));
+	SP_TRY(sp_call_output_matrix(call, 0, dtype, p.rows, p.columns));
 	p.out = sum_dtype == dtype ? call->out[0]->data
 				   : sp_call_bytes(call, call->out[0]->count, sizeof(float));
 	if (p.out == NULL)
@@ -169,19 +161,14 @@ static sp_status prepare_matmul(sp_prepare *prepare, sp_error *err)
 	matmul_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a matrix product");
-	SP_TRY(sp_prepare_inputs(prepare, 4, err));
-	SP_TRY(sp_prepare_input_index(prepare, 0, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, SP_INT64, err));
+	SP_NEED_MEMORY(state, err, "a matrix product");
+	SP_TRY(sp_prepare_types(prepare, "index T int64 T -> T", err));
 	dtype = prepare->in_dtypes[1];
-	SP_TRY(sp_prepare_input_dtype(prepare, 3, dtype, err));
 	if (dtype >= SP_DTYPE_COUNT || kernels_of[dtype].multiply == NULL)
 		return sp_prepare_unsupported(prepare, dtype, err);
 	state->kernel = &kernels_of[dtype];
 	SP_TRY(sp_node_attr_bool(prepare->node, "adjoint_a", false, &state->adjoint_a, err));
-	SP_TRY(sp_node_attr_bool(prepare->node, "adjoint_b", false, &state->adjoint_b, err));
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return sp_node_attr_bool(prepare->node, "adjoint_b", false, &state->adjoint_b, err);
 }
 
 SP_DEFINE_OP(SparseTensorDenseMatMul, NULL, 0, prepare_matmul, run_matmul);

@@ -3,7 +3,6 @@
 #include <complex.h>
 #include <string.h>
 
-#include "engine/ops/array/elements.h"
 #include "engine/ops/sparse/sparse.h"
 
 /*
@@ -101,18 +100,14 @@ static sp_status read_axes(const sp_call *call, size_t rank, bool *is_reduced)
 	const sp_tensor *axes = call->in[3];
 
 	if (axes->shape.rank > 1)
-		return sp_call_invalid(call,
-				       "reduction_axes must be a scalar or a vector, not of "
-				       "rank %d",
+		return sp_call_invalid(call, "reduction_axes are of rank %d, not 0 or 1",
 				       axes->shape.rank);
 	memset(is_reduced, 0, rank * sizeof(*is_reduced));
 	for (size_t i = 0; i < axes->count; i++) {
 		int64_t axis = sp_tensor_i32(axes)[i];
 
 		if (axis < -(int64_t)rank || axis >= (int64_t)rank)
-			return sp_call_invalid(call,
-					       "invalid reduction dimension %lld for %zu "
-					       "dimensions",
+			return sp_call_invalid(call, "axis %lld is not one of %zu dimensions",
 					       (long long)axis, rank);
 		is_reduced[axis < 0 ? axis + (int64_t)rank : axis] = true;
 	}
@@ -154,10 +149,8 @@ static sp_status find_cells(const sp_call *call, const sp_sparse *in, const bool
 				continue;
 			if (index[d] < 0 || index[d] >= in->dims[d])
 				return sp_call_invalid(
-					call,
-					"indices[%zu] = %s is outside the "
-					"sparse shape",
-					i, sp_sparse__index_text(index, in->rank, text));
+					call, "indices[%zu] = %s is outside the shape", i,
+					sp_sparse__index_text(index, in->rank, text));
 			cells[i] = cells[i] * (size_t)in->dims[d] + (size_t)index[d];
 		}
 	}
@@ -176,14 +169,10 @@ static sp_status run_reduce(const sp_call *call)
 	SP_TRY(sp_sparse__read(call, 0, 1, 2, &in));
 	SP_TRY(read_axes(call, in.rank, is_reduced));
 	SP_TRY(make_dense(call, &in, is_reduced));
-	cells = sp_call_bytes(call, in.count, sizeof(*cells));
-	if (cells == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(cells, call, in.count);
 	SP_TRY(find_cells(call, &in, is_reduced, cells));
 	if (state->maximum) {
-		r.taken = sp_call_bytes(call, out->count, sizeof(*r.taken));
-		if (r.taken == NULL)
-			return sp_call_no_memory(call);
+		SP_CALL_ARRAY(r.taken, call, out->count);
 		memset(r.taken, 0, out->count);
 	}
 	r.values = in.values->data;
@@ -199,19 +188,14 @@ static sp_status prepare_any(sp_prepare *prepare, bool maximum, sp_error *err)
 	reduce_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a reduction");
-	SP_TRY(sp_prepare_inputs(prepare, 4, err));
-	SP_TRY(sp_sparse__prepare(prepare, 0, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 3, SP_INT32, err));
+	SP_NEED_MEMORY(state, err, "a reduction");
+	SP_TRY(sp_prepare_types(prepare, "int64 T int64 int32 -> T", err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "keep_dims", false, &state->keep_dims, err));
 	dtype = prepare->in_dtypes[1];
 	state->maximum = maximum;
 	if (dtype < SP_DTYPE_COUNT)
 		state->reduce = maximum ? maxima[dtype] : sums[dtype];
-	if (state->reduce == NULL)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return state->reduce != NULL ? SP_OK : sp_prepare_unsupported(prepare, dtype, err);
 }
 
 static sp_status prepare_sum(sp_prepare *prepare, sp_error *err)

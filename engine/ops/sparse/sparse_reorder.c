@@ -31,14 +31,5 @@ static sp_status run_reorder(const sp_call *call)
 	return SP_OK;
 }
 
-static sp_status prepare_reorder(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_sparse__prepare(prepare, 0, 2, err));
-	SP_TRY(sp_prepare_outputs(prepare, 2, SP_INT64, err));
-	prepare->out_dtypes[1] = prepare->in_dtypes[1];
-	return SP_OK;
-}
-
-SP_DEFINE_OP(SparseReorder, "output_indices output_values", SP_OP_MOVES, prepare_reorder,
-	     run_reorder);
+SP_DEFINE_TYPED_OP(SparseReorder, "output_indices output_values", SP_OP_MOVES,
+		   "int64 T int64 -> int64 T", run_reorder);

@@ -50,9 +50,7 @@ static sp_status read_target_shape(const sp_call *call, int64_t cells, wide_shap
 		int64_t dim = sp_tensor_i64(dims)[d];
 
 		if (dim == -1 && unknown != SIZE_MAX)
-			return sp_call_invalid(call,
-					       "only one output dimension may be -1, not both "
-					       "%zu and %zu",
+			return sp_call_invalid(call, "output dimensions %zu and %zu are both -1",
 					       unknown, d);
 		if (dim < -1)
 			return sp_call_invalid(call, "size %zu must be non-negative, not %lld", d,
@@ -65,16 +63,12 @@ static sp_status read_target_shape(const sp_call *call, int64_t cells, wide_shap
 	}
 	if (unknown != SIZE_MAX) {
 		if (out->cells == 0)
-			return sp_call_invalid(call, "reshape cannot infer the missing size for an "
-						     "empty tensor unless all specified sizes are "
-						     "non-zero");
+			return sp_call_invalid(call, "cannot infer the missing size from zeros");
 		out->dims[unknown] = cells / out->cells;
 		SP_TRY(multiply(call, &out->cells, out->dims[unknown]));
 	}
 	if (out->cells != cells)
-		return sp_call_invalid(call,
-				       "a sparse tensor of %lld cells cannot be reshaped to "
-				       "%lld",
+		return sp_call_invalid(call, "%lld cells cannot be reshaped to %lld",
 				       (long long)cells, (long long)out->cells);
 	return SP_OK;
 }
@@ -117,13 +111,9 @@ static void reshape(int64_t *out, const wide_shape *to, const int64_t *indices,
 
 static sp_status check_inputs(const sp_call *call)
 {
-	if (call->in[0]->shape.rank != 2)
-		return sp_call_invalid(call, "input indices must be a matrix, not of rank %d",
-				       call->in[0]->shape.rank);
+	SP_TRY(sp_call_need_rank(call, 0, 2));
 	for (size_t i = 1; i < 3; i++) {
-		if (call->in[i]->shape.rank != 1)
-			return sp_call_invalid(call, "input %zu must be a vector, not of rank %d",
-					       i, call->in[i]->shape.rank);
+		SP_TRY(sp_call_need_rank(call, i, 1));
 		if (call->in[i]->count > SP_SPARSE_MAX_RANK)
 			return sp_call_invalid(call, "a sparse shape of rank %zu is too large",
 					       call->in[i]->count);
@@ -139,7 +129,6 @@ static sp_status run_reshape(const sp_call *call)
 {
 	size_t count;
 	wide_shape from, to;
-	sp_shape shape;
 
 	SP_TRY(check_inputs(call));
 	SP_TRY(read_input_shape(call, &from));
@@ -152,21 +141,12 @@ static sp_status run_reshape(const sp_call *call)
 	count = (size_t)call->in[0]->shape.dims[0];
 	if (count != 0 && from.cells == 0)
 		return sp_call_invalid(call, "%zu values in a sparse shape without cells", count);
-	shape = sp_shape_matrix((int64_t)count, (int64_t)to.rank);
-	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
+	SP_TRY(sp_call_output_matrix(call, 0, SP_INT64, (int64_t)count, (int64_t)to.rank));
 	reshape(sp_tensor_i64(call->out[0]), &to, sp_tensor_i64(call->in[0]), &from, count);
-	shape = sp_shape_vector((int64_t)to.rank);
-	SP_TRY(sp_call_output(call, 1, SP_INT64, &shape));
+	SP_TRY(sp_call_output_vector(call, 1, SP_INT64, (int64_t)to.rank));
 	memcpy(call->out[1]->data, to.dims, to.rank * sizeof(int64_t));
 	return SP_OK;
 }
 
-static sp_status prepare_reshape(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	for (size_t i = 0; i < 3; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_INT64, err));
-	return sp_prepare_outputs(prepare, 2, SP_INT64, err);
-}
-
-SP_DEFINE_OP(SparseReshape, "output_indices output_shape", 0, prepare_reshape, run_reshape);
+SP_DEFINE_TYPED_OP(SparseReshape, "output_indices output_shape", 0,
+		   "int64 int64 int64 -> int64 int64", run_reshape);

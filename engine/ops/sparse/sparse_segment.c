@@ -134,23 +134,20 @@ typedef struct sparse_segment_state {
 	sp_combiner combiner;
 } sparse_segment_state;
 
-static sp_status prepare_any(sp_prepare *prepare, sp_combiner combiner, size_t inputs,
+static sp_status prepare_any(sp_prepare *prepare, sp_combiner combiner, const char *types,
 			     sp_error *err)
 {
 	sparse_segment_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %s", prepare->node->op_name);
-	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
-	for (size_t i = 1; i < inputs; i++)
-		SP_TRY(sp_prepare_input_index(prepare, i, err));
+	SP_NEED_MEMORY(state, err, "%s", prepare->node->op_name);
+	SP_TRY(sp_prepare_types(prepare, types, err));
 	dtype = prepare->in_dtypes[0];
 	state->pool = dtype < SP_DTYPE_COUNT ? kernels_of[dtype] : NULL;
 	state->combiner = combiner;
 	if (state->pool == NULL || (combiner != SP_COMBINE_SUM && !sp_dtype_is_floating(dtype)))
 		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return SP_OK;
 }
 
 static sp_status check_shapes(const sp_call *call)
@@ -159,12 +156,8 @@ static sp_status check_shapes(const sp_call *call)
 
 	if (call->in[0]->shape.rank == 0)
 		return sp_call_invalid(call, "data must be at least rank 1");
-	if (call->in[1]->shape.rank != 1)
-		return sp_call_invalid(call, "indices should be a vector, not of shape %s",
-				       sp_shape_text(&call->in[1]->shape, text));
-	if (call->in[2]->shape.rank != 1)
-		return sp_call_invalid(call, "segment_ids should be a vector, not of shape %s",
-				       sp_shape_text(&call->in[2]->shape, text));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 2, 1));
 	if (call->in[1]->count != call->in[2]->count)
 		return sp_call_invalid(call,
 				       "%zu indices and %zu segment_ids should have the same size",
@@ -256,25 +249,22 @@ static sp_status run_any(const sp_call *call)
 	if (call->out[0]->count == 0)
 		return SP_OK;
 	rows.width = (size_t)sp_shape_product(&shape, 1, shape.rank);
-	if (data->dtype == SP_HALF || data->dtype == SP_BFLOAT16) {
-		scratch = sp_call_bytes(call, rows.width, sizeof(*scratch));
-		if (scratch == NULL)
-			return sp_call_no_memory(call);
-	}
+	if (data->dtype == SP_HALF || data->dtype == SP_BFLOAT16)
+		SP_CALL_ARRAY(scratch, call, rows.width);
 	pool_segments(call, &rows, ids, scratch);
 	return SP_OK;
 }
 
-#define SPARSE_SEGMENT(Name, kind, inputs)                                  \
+#define SPARSE_SEGMENT(Name, kind, types)                                   \
 	static sp_status prepare_##Name(sp_prepare *prepare, sp_error *err) \
 	{                                                                   \
-		return prepare_any(prepare, kind, inputs, err);             \
+		return prepare_any(prepare, kind, types, err);              \
 	}                                                                   \
 	const sp_op sp_op_##Name = {.name = #Name, .prepare = prepare_##Name, .run = run_any};
 
-SPARSE_SEGMENT(SparseSegmentSum, SP_COMBINE_SUM, 3)
-SPARSE_SEGMENT(SparseSegmentMean, SP_COMBINE_MEAN, 3)
-SPARSE_SEGMENT(SparseSegmentSqrtN, SP_COMBINE_SQRTN, 3)
-SPARSE_SEGMENT(SparseSegmentSumWithNumSegments, SP_COMBINE_SUM, 4)
-SPARSE_SEGMENT(SparseSegmentMeanWithNumSegments, SP_COMBINE_MEAN, 4)
-SPARSE_SEGMENT(SparseSegmentSqrtNWithNumSegments, SP_COMBINE_SQRTN, 4)
+SPARSE_SEGMENT(SparseSegmentSum, SP_COMBINE_SUM, "T index index -> T")
+SPARSE_SEGMENT(SparseSegmentMean, SP_COMBINE_MEAN, "T index index -> T")
+SPARSE_SEGMENT(SparseSegmentSqrtN, SP_COMBINE_SQRTN, "T index index -> T")
+SPARSE_SEGMENT(SparseSegmentSumWithNumSegments, SP_COMBINE_SUM, "T index index index -> T")
+SPARSE_SEGMENT(SparseSegmentMeanWithNumSegments, SP_COMBINE_MEAN, "T index index index -> T")
+SPARSE_SEGMENT(SparseSegmentSqrtNWithNumSegments, SP_COMBINE_SQRTN, "T index index index -> T")

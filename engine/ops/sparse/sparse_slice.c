@@ -29,17 +29,13 @@ static sp_status cut(const sp_call *call, const sp_sparse *in, const slice_bound
 		     size_t v, size_t s)
 {
 	size_t size = sp_dtype_size(in->values->dtype), count = 0, at = 0;
-	sp_shape shape;
 	int64_t *indices;
 
 	for (size_t k = 0; k < in->count; k++)
 		count += contains(b, in->indices + k * in->rank, in->rank);
-	shape = sp_shape_matrix((int64_t)count, (int64_t)in->rank);
-	SP_TRY(sp_call_output(call, i, SP_INT64, &shape));
-	shape = sp_shape_vector((int64_t)count);
-	SP_TRY(sp_call_output(call, v, in->values->dtype, &shape));
-	shape = sp_shape_vector((int64_t)in->rank);
-	SP_TRY(sp_call_output(call, s, SP_INT64, &shape));
+	SP_TRY(sp_call_output_matrix(call, i, SP_INT64, (int64_t)count, (int64_t)in->rank));
+	SP_TRY(sp_call_output_vector(call, v, in->values->dtype, (int64_t)count));
+	SP_TRY(sp_call_output_vector(call, s, SP_INT64, (int64_t)in->rank));
 	memcpy(call->out[s]->data, b->size, in->rank * sizeof(int64_t));
 	indices = sp_tensor_i64(call->out[i]);
 	for (size_t k = 0; k < in->count && at < count; k++) {
@@ -89,17 +85,6 @@ static sp_status run_slice(const sp_call *call)
 	return cut(call, &in, &b, 0, 1, 2);
 }
 
-static sp_status prepare_slice(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 5, err));
-	SP_TRY(sp_sparse__prepare(prepare, 0, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 3, SP_INT64, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 4, SP_INT64, err));
-	SP_TRY(sp_prepare_outputs(prepare, 3, SP_INT64, err));
-	prepare->out_dtypes[1] = prepare->in_dtypes[1];
-	return SP_OK;
-}
-
 /* ------------------------------------------------------------ SparseSplit */
 
 typedef struct split_state {
@@ -115,10 +100,7 @@ static sp_status check_split(const sp_call *call, const sp_sparse *in)
 	for (size_t i = 0; i < in->count; i++)
 		if (!contains(&all, in->indices + i * in->rank, in->rank))
 			return sp_call_invalid(
-				call,
-				"sparse index tuple indices[%zu, :] = %s is "
-				"out of bounds",
-				i,
+				call, "indices[%zu] = %s is out of bounds", i,
 				sp_sparse__index_text(in->indices + i * in->rank, in->rank, text));
 	return SP_OK;
 }
@@ -132,15 +114,11 @@ static sp_status run_split(const sp_call *call)
 	int axis;
 
 	SP_TRY(sp_sparse__read(call, 1, 2, 3, &in));
-	if (!sp_tensor_is_scalar(call->in[0]))
-		return sp_call_invalid(call, "split_dim must be a scalar, not of rank %d",
-				       call->in[0]->shape.rank);
+	SP_TRY(sp_call_need_rank(call, 0, 0));
 	SP_TRY(sp_call_axis(call, *sp_tensor_i64(call->in[0]), (int)in.rank, &axis));
 	size = in.dims[axis];
 	if (parts > size)
-		return sp_call_invalid(call,
-				       "num_split should be between 1 and the splitting "
-				       "dimension size (%lld), got %lld",
+		return sp_call_invalid(call, "num_split should be up to %lld, not %lld",
 				       (long long)size, (long long)parts);
 	SP_TRY(check_split(call, &in));
 	memcpy(b.size, in.dims, in.rank * sizeof(int64_t));
@@ -159,11 +137,8 @@ static sp_status prepare_split(sp_prepare *prepare, sp_error *err)
 	split_state *state = sp_prepare_state(prepare, sizeof(*state));
 	int64_t parts;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for SparseSplit");
-	SP_TRY(sp_prepare_inputs(prepare, 4, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_INT64, err));
-	SP_TRY(sp_sparse__prepare(prepare, 1, 3, err));
+	SP_NEED_MEMORY(state, err, "SparseSplit");
+	SP_TRY(sp_prepare_types(prepare, "int64 int64 T int64", err));
 	SP_TRY(sp_node_attr_int(prepare->node, "num_split", 0, &parts, err));
 	if (parts < 1 || parts > MAX_PARTS)
 		return sp_error_set(err, SP_INVALID, "num_split %lld is not in [1, %d]",
@@ -175,7 +150,7 @@ static sp_status prepare_split(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(SparseSlice, "output_indices output_values output_shape", SP_OP_MOVES, prepare_slice,
-	     run_slice);
+SP_DEFINE_TYPED_OP(SparseSlice, "output_indices output_values output_shape", SP_OP_MOVES,
+		   "int64 T int64 int64 int64 -> int64 T int64", run_slice);
 SP_DEFINE_OP(SparseSplit, "output_indices:num_split output_values:num_split output_shape:num_split",
 	     SP_OP_MOVES, prepare_split, run_split);

@@ -85,11 +85,8 @@ static sp_status run_softmax(const sp_call *call)
 	for (size_t i = 0; i < in.count; i++)
 		memcpy((char *)out->data + i * size,
 		       (const char *)in.values->data + row_at(order, i) * size, size);
-	if (out->dtype == SP_HALF) {
-		scratch = sp_call_bytes(call, in.count, sizeof(*scratch));
-		if (scratch == NULL)
-			return sp_call_no_memory(call);
-	}
+	if (out->dtype == SP_HALF)
+		SP_CALL_ARRAY(scratch, call, in.count);
 	for (size_t start = 0, end; start < in.count; start = end) {
 		end = row_end(&in, order, start);
 		if (out->dtype == SP_FLOAT)
@@ -106,12 +103,11 @@ static sp_status prepare_softmax(sp_prepare *prepare, sp_error *err)
 {
 	sp_dtype dtype;
 
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_sparse__prepare(prepare, 0, 2, err));
+	SP_TRY(sp_prepare_types(prepare, "int64 T int64 -> T", err));
 	dtype = prepare->in_dtypes[1];
 	if (dtype != SP_FLOAT && dtype != SP_DOUBLE && dtype != SP_HALF)
 		return sp_prepare_unsupported(prepare, dtype, err);
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return SP_OK;
 }
 
 SP_DEFINE_OP(SparseSoftmax, NULL, 0, prepare_softmax, run_softmax);

@@ -21,9 +21,7 @@ static sp_status read_inputs(const sp_call *call, scatter *s)
 	char text[SP_SHAPE_TEXT_SIZE];
 
 	if (indices->shape.rank > 2)
-		return sp_call_invalid(call,
-				       "sparse_indices should be a scalar, vector, or matrix, "
-				       "got shape %s",
+		return sp_call_invalid(call, "sparse_indices of shape %s have too high a rank",
 				       sp_shape_text(&indices->shape, text));
 	s->count = indices->shape.rank > 0 ? (size_t)indices->shape.dims[0] : 1;
 	s->rank = indices->shape.rank > 1 ? (size_t)indices->shape.dims[1] : 1;
@@ -31,12 +29,9 @@ static sp_status read_inputs(const sp_call *call, scatter *s)
 		return sp_call_invalid(call, "output_shape of shape %s should be a vector of %zu",
 				       sp_shape_text(&shape->shape, text), s->rank);
 	if (values->shape.rank > 1 || (values->shape.rank == 1 && values->count != s->count))
-		return sp_call_invalid(call,
-				       "sparse_values has incorrect shape %s, should be [] or "
-				       "[%zu]",
+		return sp_call_invalid(call, "sparse_values of shape %s, not [] or [%zu]",
 				       sp_shape_text(&values->shape, text), s->count);
-	if (!sp_tensor_is_scalar(call->in[3]))
-		return sp_call_invalid(call, "default_value should be a scalar");
+	SP_TRY(sp_call_need_rank(call, 3, 0));
 	SP_TRY(sp_array__shape(call, 1, false, &s->shape));
 	return sp_elements__widen(call, indices, &s->indices);
 }
@@ -51,10 +46,8 @@ static sp_status find_cell(const sp_call *call, const scatter *s, size_t i, size
 		if (index[d] < 0 || index[d] >= s->shape.dims[d]) {
 			char have[SP_SHAPE_TEXT_SIZE], bound[SP_SHAPE_TEXT_SIZE];
 
-			return sp_call_invalid(call,
-					       "indices[%zu] = %s is out of bounds: need 0 <= "
-					       "index < %s",
-					       i, sp_sparse__index_text(index, s->rank, have),
+			return sp_call_invalid(call, "indices[%zu] = %s is out of the bounds %s", i,
+					       sp_sparse__index_text(index, s->rank, have),
 					       sp_shape_text(&s->shape, bound));
 		}
 		cell = cell * (size_t)s->shape.dims[d] + (size_t)index[d];
@@ -103,14 +96,9 @@ static sp_status prepare_to_dense(sp_prepare *prepare, sp_error *err)
 {
 	to_dense_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for SparseToDense");
-	SP_TRY(sp_prepare_inputs(prepare, 4, err));
-	SP_TRY(sp_prepare_input_index(prepare, 0, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, prepare->in_dtypes[0], err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 3, prepare->in_dtypes[2], err));
-	SP_TRY(sp_node_attr_bool(prepare->node, "validate_indices", true, &state->validate, err));
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[2], err);
+	SP_NEED_MEMORY(state, err, "SparseToDense");
+	SP_TRY(sp_prepare_types(prepare, "I I T T -> T", err));
+	return sp_node_attr_bool(prepare->node, "validate_indices", true, &state->validate, err);
 }
 
 SP_DEFINE_OP(SparseToDense, NULL, 0, prepare_to_dense, run_to_dense);

@@ -16,6 +16,7 @@ typedef struct table_kind {
 	bool is_mutable;
 	bool has_shape; /* the attribute value_shape */
 	bool is_anonymous;
+	bool is_dense; /* inputs: keys that stand for no key and for a deleted one */
 } table_kind;
 
 static sp_status value_shape(const sp_prepare *prepare, sp_partial_shape *out, sp_error *err)
@@ -65,50 +66,6 @@ static sp_status declare(sp_prepare *prepare, table_kind kind, uint64_t *index, 
 	return SP_OK;
 }
 
-static sp_status prepare_handle(sp_prepare *prepare, table_kind kind, size_t inputs, sp_error *err)
-{
-	uint64_t *index = sp_prepare_state(prepare, sizeof(*index));
-
-	if (index == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a handle");
-	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
-	SP_TRY(declare(prepare, kind, index, err));
-	return sp_prepare_outputs(prepare, 1, SP_RESOURCE, err);
-}
-
-static sp_status prepare_static(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_handle(prepare, (table_kind){.is_mutable = false}, 0, err);
-}
-
-static sp_status prepare_mutable(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_handle(prepare, (table_kind){.is_mutable = true}, 0, err);
-}
-
-static sp_status prepare_of_tensors(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_handle(prepare, (table_kind){.is_mutable = true, .has_shape = true}, 0, err);
-}
-
-static sp_status prepare_anonymous(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_handle(prepare, (table_kind){.is_anonymous = true}, 0, err);
-}
-
-static sp_status prepare_anonymous_mutable(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_handle(prepare, (table_kind){.is_anonymous = true, .is_mutable = true}, 0,
-			      err);
-}
-
-static sp_status prepare_anonymous_of_tensors(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_handle(
-		prepare, (table_kind){.is_anonymous = true, .is_mutable = true, .has_shape = true},
-		0, err);
-}
-
 /* Copies constant input `i` into the arena of the declarations. */
 static sp_status reserved_key(const sp_prepare *prepare, size_t i, const sp_tensor **out,
 			      sp_error *err)
@@ -127,13 +84,8 @@ static sp_status reserved_key(const sp_prepare *prepare, size_t i, const sp_tens
 	return sp_table_keys_copy(key, prepare->resources->arena, out, err);
 }
 
-static sp_status prepare_dense_of(sp_prepare *prepare, bool is_anonymous, sp_error *err)
+static sp_status read_reserved_keys(sp_prepare *prepare, sp_resource *resource, sp_error *err)
 {
-	table_kind kind = {.is_mutable = true, .has_shape = true, .is_anonymous = is_anonymous};
-	sp_resource *resource;
-
-	SP_TRY(prepare_handle(prepare, kind, 2, err));
-	resource = &prepare->resources->items[*(const uint64_t *)prepare->state];
 	for (size_t i = 0; i < 2; i++)
 		SP_TRY(sp_prepare_input_dtype(prepare, i, resource->key_dtype, err));
 	SP_TRY(reserved_key(prepare, 0, &resource->empty_key, err));
@@ -148,14 +100,17 @@ static sp_status prepare_dense_of(sp_prepare *prepare, bool is_anonymous, sp_err
 	return SP_OK;
 }
 
-static sp_status prepare_dense(sp_prepare *prepare, sp_error *err)
+static sp_status prepare_handle(sp_prepare *prepare, table_kind kind, sp_error *err)
 {
-	return prepare_dense_of(prepare, false, err);
-}
+	uint64_t *index = sp_prepare_state(prepare, sizeof(*index));
 
-static sp_status prepare_anonymous_dense(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_dense_of(prepare, true, err);
+	SP_NEED_MEMORY(index, err, "a handle");
+	SP_TRY(sp_prepare_types(prepare, kind.is_dense ? "any any -> resource" : "-> resource",
+				err));
+	SP_TRY(declare(prepare, kind, index, err));
+	if (!kind.is_dense)
+		return SP_OK;
+	return read_reserved_keys(prepare, &prepare->resources->items[*index], err);
 }
 
 static sp_status find_table(const sp_call *call, sp_resource **out)
@@ -199,10 +154,8 @@ static sp_status check_table(const sp_call *call, const sp_resource *resource, s
 
 static sp_status prepare_find(sp_prepare *prepare, sp_error *err)
 {
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	SP_TRY(check_declaration(prepare, prepare->in_dtypes[1], prepare->in_dtypes[2], err));
-	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[2], err);
+	SP_TRY(sp_prepare_types(prepare, "resource T U -> U", err));
+	return check_declaration(prepare, prepare->in_dtypes[1], prepare->in_dtypes[2], err);
 }
 
 /* *shape: that of the keys, then that of a value.  The default has that shape or the value's. */
@@ -221,9 +174,7 @@ static sp_status find_shape(const sp_call *call, const sp_resource *resource, sp
 		shape->dims[shape->rank++] = value->dims[i];
 	if (!sp_shape_equal(&call->in[2]->shape, value) &&
 	    !sp_shape_equal(&call->in[2]->shape, shape))
-		return sp_call_invalid(call,
-				       "a default value of shape %s fits neither a value nor "
-				       "the result",
+		return sp_call_invalid(call, "a default of %s fits neither a value nor the result",
 				       sp_shape_text(&call->in[2]->shape, text));
 	return SP_OK;
 }
@@ -260,20 +211,12 @@ static sp_status run_find(const sp_call *call)
 	return SP_OK;
 }
 
-static sp_status prepare_size(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	return sp_prepare_outputs(prepare, 1, SP_INT64, err);
-}
-
 static sp_status run_size(const sp_call *call)
 {
-	sp_shape shape = sp_shape_scalar();
 	sp_resource *resource;
 
 	SP_TRY(find_table(call, &resource));
-	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
+	SP_TRY(sp_call_output_scalar(call, 0, SP_INT64));
 	sp_tensor_i64(call->out[0])[0] = (int64_t)sp_hash_table_size(resource->hash_table);
 	return SP_OK;
 }
@@ -291,10 +234,8 @@ static sp_status prepare_export(sp_prepare *prepare, sp_error *err)
 {
 	export_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a table");
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
+	SP_NEED_MEMORY(state, err, "a table");
+	SP_TRY(sp_prepare_types(prepare, "resource", err));
 	SP_TRY(sp_node_attr_type(prepare->node, "Tkeys", SP_INVALID_DTYPE, &state->keys, err));
 	SP_TRY(sp_node_attr_type(prepare->node, "Tvalues", SP_INVALID_DTYPE, &state->values, err));
 	SP_TRY(sp_prepare_outputs(prepare, 2, state->keys, err));
@@ -337,33 +278,36 @@ static sp_status run_export(const sp_call *call)
 		return SP_OK;
 	}
 	held = (sp_tensor){.dtype = SP_STRING, .count = sp_hash_table_size(resource->hash_table)};
-	held.data = sp_call_bytes(call, held.count, sizeof(sp_bytes));
-	if (held.data == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(held.data, call, held.count, sizeof(sp_bytes));
 	sp_hash_table_export(resource->hash_table, &held, call->out[1]);
 	sp_table_keys_unpack(&held, resource->key_width, call->out[0]);
 	return SP_OK;
 }
 
-#define HANDLE_OP(op, prepare_fn) \
-	SP_DEFINE_OP(op, "table_handle", 0, prepare_fn, sp_resource_handle__run)
+#define HANDLE_OP(op, ...)                                                      \
+	static sp_status prepare_##op(sp_prepare *prepare, sp_error *err)       \
+	{                                                                       \
+		return prepare_handle(prepare, (table_kind){__VA_ARGS__}, err); \
+	}                                                                       \
+	SP_DEFINE_OP(op, "table_handle", 0, prepare_##op, sp_resource_handle__run)
+#define OF_TENSORS .is_mutable = true, .has_shape = true
 
-HANDLE_OP(AnonymousHashTable, prepare_anonymous);
-HANDLE_OP(AnonymousMutableDenseHashTable, prepare_anonymous_dense);
-HANDLE_OP(AnonymousMutableHashTable, prepare_anonymous_mutable);
-HANDLE_OP(AnonymousMutableHashTableOfTensors, prepare_anonymous_of_tensors);
-HANDLE_OP(HashTable, prepare_static);
-HANDLE_OP(HashTableV2, prepare_static);
-HANDLE_OP(MutableHashTable, prepare_mutable);
-HANDLE_OP(MutableHashTableV2, prepare_mutable);
-HANDLE_OP(MutableHashTableOfTensors, prepare_of_tensors);
-HANDLE_OP(MutableHashTableOfTensorsV2, prepare_of_tensors);
-HANDLE_OP(MutableDenseHashTable, prepare_dense);
-HANDLE_OP(MutableDenseHashTableV2, prepare_dense);
+HANDLE_OP(AnonymousHashTable, .is_anonymous = true);
+HANDLE_OP(AnonymousMutableDenseHashTable, OF_TENSORS, .is_dense = true, .is_anonymous = true);
+HANDLE_OP(AnonymousMutableHashTable, .is_mutable = true, .is_anonymous = true);
+HANDLE_OP(AnonymousMutableHashTableOfTensors, OF_TENSORS, .is_anonymous = true);
+HANDLE_OP(HashTable, .is_mutable = false);
+HANDLE_OP(HashTableV2, .is_mutable = false);
+HANDLE_OP(MutableHashTable, .is_mutable = true);
+HANDLE_OP(MutableHashTableV2, .is_mutable = true);
+HANDLE_OP(MutableHashTableOfTensors, OF_TENSORS);
+HANDLE_OP(MutableHashTableOfTensorsV2, OF_TENSORS);
+HANDLE_OP(MutableDenseHashTable, OF_TENSORS, .is_dense = true);
+HANDLE_OP(MutableDenseHashTableV2, OF_TENSORS, .is_dense = true);
 
 SP_DEFINE_OP(LookupTableFind, "values", SP_OP_READS_VARIABLE, prepare_find, run_find);
 SP_DEFINE_OP(LookupTableFindV2, "values", SP_OP_READS_VARIABLE, prepare_find, run_find);
-SP_DEFINE_OP(LookupTableSize, "size", SP_OP_READS_VARIABLE, prepare_size, run_size);
-SP_DEFINE_OP(LookupTableSizeV2, "size", SP_OP_READS_VARIABLE, prepare_size, run_size);
+SP_DEFINE_TYPED_OP(LookupTableSize, "size", SP_OP_READS_VARIABLE, "resource -> int64", run_size);
+SP_DEFINE_TYPED_OP(LookupTableSizeV2, "size", SP_OP_READS_VARIABLE, "resource -> int64", run_size);
 SP_DEFINE_OP(LookupTableExport, "keys values", SP_OP_READS_VARIABLE, prepare_export, run_export);
 SP_DEFINE_OP(LookupTableExportV2, "keys values", SP_OP_READS_VARIABLE, prepare_export, run_export);

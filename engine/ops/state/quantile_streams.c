@@ -1,6 +1,3 @@
-#include <math.h>
-
-#include "engine/ops/ops.h"
 #include "engine/ops/state/resource_handle.h"
 
 /*
@@ -17,7 +14,8 @@ enum { MAX_STREAMS = 1 << 20 };
 
 static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
 {
-	return sp_resource_handle__prepare(prepare, SP_RESOURCE_QUANTILES, err);
+	return sp_resource_handle__prepare(prepare, SP_RESOURCE_QUANTILES, SP_INVALID_DTYPE,
+					   SP_INVALID_DTYPE, NULL, err);
 }
 
 static sp_status find(const sp_call *call, sp_resource **out)
@@ -36,16 +34,6 @@ static sp_status find_boundaries(const sp_call *call, size_t count, sp_resource 
 		return sp_call_invalid(call, "the quantiles '%s' are of %zu features, not %zu",
 				       (*out)->name, (*out)->boundary_count, count);
 	return SP_OK;
-}
-
-/* quantile_stream_resource_handle, epsilon, num_streams */
-static sp_status prepare_create(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_FLOAT, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, SP_INT64, err));
-	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
 }
 
 /* Creates `num_streams` features without boundaries; an existing resource is left as it is. */
@@ -73,16 +61,6 @@ static sp_status run_create(const sp_call *call)
 }
 
 /* quantile_stream_resource_handle, bucket_boundaries: num_streams vectors */
-static sp_status prepare_deserialize(sp_prepare *prepare, sp_error *err)
-{
-	if (prepare->in_count == 0)
-		return sp_error_set(err, SP_INVALID, "a handle is missing");
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	for (size_t i = 1; i < prepare->in_count; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_FLOAT, err));
-	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
-}
-
 static sp_status run_deserialize(const sp_call *call)
 {
 	sp_resource *resource;
@@ -94,9 +72,7 @@ static sp_status run_deserialize(const sp_call *call)
 	if (streams == NULL)
 		return sp_call_no_memory(call);
 	for (size_t i = 0; i < count; i++) {
-		if (call->in[i + 1]->shape.rank != 1)
-			return sp_call_invalid(call,
-					       "the boundaries of feature %zu are not a vector", i);
+		SP_TRY(sp_call_need_rank(call, i + 1, 1));
 		SP_TRY(sp_tensor_copy(&streams[i], call->resources->arena, call->in[i + 1],
 				      call->err));
 	}
@@ -126,8 +102,7 @@ static sp_status prepare_get(sp_prepare *prepare, sp_error *err)
 {
 	int64_t count;
 
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
+	SP_TRY(sp_prepare_types(prepare, "resource", err));
 	return prepare_features(prepare, SP_FLOAT, &count, err);
 }
 
@@ -148,9 +123,7 @@ static sp_status prepare_bucketize(sp_prepare *prepare, sp_error *err)
 
 	SP_TRY(prepare_features(prepare, SP_INT32, &count, err));
 	SP_TRY(sp_prepare_inputs(prepare, 2 * (size_t)count, err));
-	for (size_t i = 0; i < prepare->in_count; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_FLOAT, err));
-	return SP_OK;
+	return sp_prepare_types(prepare, "float*", err);
 }
 
 /* The first boundary that is not below x, or the last; a NaN is not above any. */
@@ -186,12 +159,10 @@ static sp_status run_bucketize(const sp_call *call)
 {
 	for (size_t i = 0; i < call->out_count; i++) {
 		const sp_tensor *values = call->in[i], *boundaries = call->in[call->out_count + i];
-		sp_shape shape;
 		int32_t *out;
 
 		SP_TRY(check_feature(call, i));
-		shape = sp_shape_vector((int64_t)values->count);
-		SP_TRY(sp_call_output(call, i, SP_INT32, &shape));
+		SP_TRY(sp_call_output_vector(call, i, SP_INT32, (int64_t)values->count));
 		out = sp_tensor_i32(call->out[i]);
 		for (size_t j = 0; j < values->count; j++)
 			out[j] = bucket_of(sp_tensor_f32(boundaries), boundaries->count,
@@ -202,12 +173,13 @@ static sp_status run_bucketize(const sp_call *call)
 
 SP_DEFINE_OP(BoostedTreesQuantileStreamResourceHandleOp, "resource", 0, prepare_handle,
 	     sp_resource_handle__run);
-SP_DEFINE_OP(BoostedTreesCreateQuantileStreamResource, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	     prepare_create, run_create);
-SP_DEFINE_OP(BoostedTreesQuantileStreamResourceDeserialize, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	     prepare_deserialize, run_deserialize);
-SP_DEFINE_OP(IsBoostedTreesQuantileStreamResourceInitialized, "is_initialized",
-	     SP_OP_READS_VARIABLE, sp_resource_handle__prepare_is_initialized, run_is_initialized);
+/* quantile_stream_resource_handle, epsilon, num_streams */
+SP_DEFINE_TYPED_OP(BoostedTreesCreateQuantileStreamResource, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+		   "resource float int64 ->", run_create);
+SP_DEFINE_TYPED_OP(BoostedTreesQuantileStreamResourceDeserialize, "",
+		   SP_OP_STATEFUL | SP_OP_LOAD_ONLY, "resource float* ->", run_deserialize);
+SP_DEFINE_TYPED_OP(IsBoostedTreesQuantileStreamResourceInitialized, "is_initialized",
+		   SP_OP_READS_VARIABLE, "resource -> bool", run_is_initialized);
 SP_DEFINE_OP(BoostedTreesQuantileStreamResourceGetBucketBoundaries,
 	     "bucket_boundaries:num_features", SP_OP_READS_VARIABLE, prepare_get, run_get);
 SP_DEFINE_OP(BoostedTreesBucketize, "buckets:num_features", 0, prepare_bucketize, run_bucketize);

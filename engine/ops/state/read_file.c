@@ -7,20 +7,13 @@
  * model's own and not exceed the loader's largest size (engine/graph/environment.h). Its bytes live
  * in the version's arena.
  */
-static sp_status prepare_read(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_STRING, err));
-	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
-}
 
 static sp_status run_read(const sp_call *call)
 {
 	const sp_environment *environment = call->environment;
 	sp_shape scalar = sp_shape_scalar();
 
-	if (!sp_tensor_is_scalar(call->in[0]))
-		return sp_call_invalid(call, "Input filename tensor must be scalar");
+	SP_TRY(sp_call_need_rank(call, 0, 0));
 	if (environment == NULL)
 		return sp_call_invalid(call, "there are no files to read");
 	SP_TRY(sp_call_output(call, 0, SP_STRING, &scalar));
@@ -29,5 +22,5 @@ static sp_status run_read(const sp_call *call)
 				      call->err);
 }
 
-SP_DEFINE_OP(ReadFile, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_READS_FILES, prepare_read,
-	     run_read);
+SP_DEFINE_TYPED_OP(ReadFile, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_READS_FILES,
+		   "string -> string", run_read);

@@ -13,19 +13,19 @@ sp_status sp_resource_handle__name(const sp_prepare *prepare, sp_bytes *containe
 	return *name != NULL ? SP_OK : sp_error_set(err, SP_NO_MEMORY, "no memory for a handle");
 }
 
-sp_status sp_resource_handle__prepare(sp_prepare *prepare, sp_resource_kind kind, sp_error *err)
+sp_status sp_resource_handle__prepare(sp_prepare *prepare, sp_resource_kind kind, sp_dtype dtype,
+				      sp_dtype key_dtype, const sp_partial_shape *shape,
+				      sp_error *err)
 {
 	uint64_t *index = sp_prepare_state(prepare, sizeof(*index));
 	sp_bytes container;
 	const char *name;
 
-	if (index == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a handle");
-	SP_TRY(sp_prepare_inputs(prepare, 0, err));
+	SP_NEED_MEMORY(index, err, "a handle");
+	SP_TRY(sp_prepare_types(prepare, "-> resource", err));
 	SP_TRY(sp_resource_handle__name(prepare, &container, &name, err));
-	SP_TRY(sp_resources_declare(prepare->resources, kind, container, name, SP_INVALID_DTYPE,
-				    SP_INVALID_DTYPE, NULL, index, err));
-	return sp_prepare_outputs(prepare, 1, SP_RESOURCE, err);
+	return sp_resources_declare(prepare->resources, kind, container, name, dtype, key_dtype,
+				    shape, index, err);
 }
 
 sp_status sp_resource_handle__run(const sp_call *call)
@@ -36,16 +36,7 @@ sp_status sp_resource_handle__run(const sp_call *call)
 
 sp_status sp_resource_handle__answer(const sp_call *call, bool is_initialized)
 {
-	sp_shape scalar = sp_shape_scalar();
-
-	SP_TRY(sp_call_output(call, 0, SP_BOOL, &scalar));
+	SP_TRY(sp_call_output_scalar(call, 0, SP_BOOL));
 	*sp_tensor_bool(call->out[0]) = is_initialized;
 	return SP_OK;
-}
-
-sp_status sp_resource_handle__prepare_is_initialized(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	return sp_prepare_outputs(prepare, 1, SP_BOOL, err);
 }

@@ -5,15 +5,12 @@
 
 #include "base/size.h"
 #include "engine/graph/environment.h"
-#include "engine/tensor/resource.h"
 
 static sp_status prepare_restore(sp_prepare *prepare, sp_error *err)
 {
 	const sp_attr *dtypes;
 
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	for (size_t i = 0; i < 3; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_STRING, err));
+	SP_TRY(sp_prepare_types(prepare, "string string string", err));
 	SP_TRY(sp_node_attr_list(prepare->node, "dtypes", SP_ATTR_TYPE, &dtypes, err));
 	SP_TRY(sp_prepare_outputs(prepare, dtypes->count, SP_INVALID_DTYPE, err));
 	for (size_t i = 0; i < dtypes->count; i++)
@@ -52,15 +49,6 @@ static sp_status run_restore(const sp_call *call)
 	return SP_OK;
 }
 
-static sp_status prepare_sharded_filename(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_STRING, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, SP_INT32, err));
-	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
-}
-
 /* "<basename>-00001-of-00002" */
 static sp_status run_sharded_filename(const sp_call *call)
 {
@@ -70,8 +58,7 @@ static sp_status run_sharded_filename(const sp_call *call)
 	size_t tail_size, size;
 
 	for (size_t i = 0; i < 3; i++)
-		if (!sp_tensor_is_scalar(call->in[i]))
-			return sp_call_invalid(call, "input %zu must be a scalar", i);
+		SP_TRY(sp_call_need_rank(call, i, 0));
 	base = *sp_tensor_strings(call->in[0]);
 	tail_size = (size_t)snprintf(tail, sizeof(tail), "-%05d-of-%05d",
 				     *sp_tensor_i32(call->in[1]), *sp_tensor_i32(call->in[2]));
@@ -88,4 +75,4 @@ static sp_status run_sharded_filename(const sp_call *call)
 
 SP_DEFINE_OP(RestoreV2, "tensors:dtypes", SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_READS_FILES,
 	     prepare_restore, run_restore);
-SP_DEFINE_OP(ShardedFilename, NULL, 0, prepare_sharded_filename, run_sharded_filename);
+SP_DEFINE_TYPED_OP(ShardedFilename, NULL, 0, "string int32 int32 -> string", run_sharded_filename);

@@ -14,11 +14,10 @@
  */
 enum { VALUE_WORDS = SP_SESSION_VARIABLE_WORDS - 1 };
 
-static sp_status prepare_variable(sp_prepare *prepare, size_t inputs, sp_resource **resource,
+static sp_status prepare_variable(sp_prepare *prepare, const char *types, sp_resource **resource,
 				  sp_error *err)
 {
-	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
+	SP_TRY(sp_prepare_types(prepare, types, err));
 	if (prepare->in_values[0] == NULL)
 		return sp_error_set(err, SP_UNSUPPORTED,
 				    "the handle of a session variable is not a constant");
@@ -33,7 +32,7 @@ static sp_status prepare_read(sp_prepare *prepare, sp_error *err)
 {
 	sp_resource *resource;
 
-	SP_TRY(prepare_variable(prepare, 1, &resource, err));
+	SP_TRY(prepare_variable(prepare, "resource", &resource, err));
 	return sp_prepare_outputs(prepare, 1, resource->dtype, err);
 }
 
@@ -41,9 +40,8 @@ static sp_status prepare_write(sp_prepare *prepare, sp_error *err)
 {
 	sp_resource *resource;
 
-	SP_TRY(prepare_variable(prepare, 2, &resource, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, resource->dtype, err));
-	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
+	SP_TRY(prepare_variable(prepare, "resource any ->", &resource, err));
+	return sp_prepare_input_dtype(prepare, 1, resource->dtype, err);
 }
 
 static sp_status prepare_change(sp_prepare *prepare, sp_error *err)

@@ -1,9 +1,6 @@
 #include "engine/ops/state/table_fill.h"
 
-#include <string.h>
-
 #include "base/size.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/state/table_keys.h"
 
 /* Operators that fill tables from tensors: initializers and checkpoint contents. */
@@ -25,18 +22,10 @@ sp_status sp_table_fill_end(const sp_call *call, sp_resource *resource, sp_hash_
 		resource->hash_table = table;
 	else if (sp_hash_table_size(resource->hash_table) != sp_hash_table_size(table))
 		return sp_call_invalid(call,
-				       "table '%s' is initialized a second time, with %zu keys "
-				       "instead of %zu",
+				       "table '%s' is initialized a second time: %zu keys, not %zu",
 				       resource->name, sp_hash_table_size(table),
 				       sp_hash_table_size(resource->hash_table));
 	return SP_OK;
-}
-
-static sp_status prepare_fill(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
 }
 
 static sp_status check_vectors(const sp_call *call)
@@ -157,7 +146,7 @@ static sp_status run_insert(const sp_call *call)
 }
 
 #define FILL_OP(op, run_fn) \
-	SP_DEFINE_OP(op, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_fill, run_fn)
+	SP_DEFINE_TYPED_OP(op, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY, "resource any any ->", run_fn)
 
 FILL_OP(InitializeTable, run_initialize);
 FILL_OP(InitializeTableV2, run_initialize);

@@ -42,9 +42,7 @@ static sp_status pack_one(const sp_call *call, const sp_tensor *keys, size_t i, 
 	}
 	if (!pack_texts(keys, i * width, width, NULL, &size))
 		return sp_call_no_memory(call);
-	text = sp_call_bytes(call, size, 1);
-	if (text == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(text, call, size, 1);
 	(void)pack_texts(keys, i * width, width, text, &size);
 	*out = (sp_bytes){text, size};
 	return SP_OK;
@@ -64,9 +62,7 @@ sp_status sp_table_keys_pack(const sp_call *call, const sp_resource *resource,
 		return sp_call_invalid(call, "keys of shape %s do not have %zu elements each",
 				       sp_shape_text(&keys->shape, text), width);
 	count = keys->count / width;
-	held = sp_call_bytes(call, count, sizeof(*held));
-	if (held == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_ARRAY(held, call, count);
 	for (size_t i = 0; i < count; i++)
 		SP_TRY(pack_one(call, keys, i, width, &held[i]));
 	*out = (sp_tensor){.dtype = SP_STRING,
@@ -104,8 +100,7 @@ sp_status sp_table_keys_copy(const sp_tensor *key, sp_arena *arena, const sp_ten
 	sp_bytes *held = sp_arena_alloc(arena, sizeof(*held));
 	char *text;
 
-	if (copy == NULL || held == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a key");
+	SP_NEED_MEMORY(copy != NULL && held != NULL, err, "a key");
 	*out = copy;
 	SP_TRY(sp_tensor_copy(copy, arena, key, err));
 	if (key->shape.rank == 0)

@@ -1,8 +1,6 @@
 #include "engine/graph/environment.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/string/number.h"
 #include "engine/ops/state/table_fill.h"
-#include "engine/ops/string/text.h"
 
 #include <string.h>
 
@@ -28,26 +26,22 @@ static sp_status prepare_text_file(sp_prepare *prepare, sp_error *err)
 	state *s = sp_prepare_state(prepare, sizeof(*s));
 	sp_bytes delimiter;
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a table initializer");
+	SP_NEED_MEMORY(s, err, "a table initializer");
 	SP_TRY(sp_node_attr_int(node, "key_index", INT64_MIN, &s->key_index, err));
 	SP_TRY(sp_node_attr_int(node, "value_index", INT64_MIN, &s->value_index, err));
 	SP_TRY(sp_node_attr_int(node, "vocab_size", -1, &s->vocab_size, err));
 	SP_TRY(sp_node_attr_int(node, "offset", 0, &s->offset, err));
 	SP_TRY(sp_node_attr_bytes(node, "delimiter", "\t", &delimiter, err));
 	if (s->key_index < WHOLE_LINE || s->value_index < WHOLE_LINE || s->vocab_size < -1)
-		return sp_error_set(err, SP_INVALID,
-				    "key_index %lld, value_index %lld and vocab_size %lld: one is "
-				    "out of range",
-				    (long long)s->key_index, (long long)s->value_index,
-				    (long long)s->vocab_size);
+		return sp_error_set(
+			err, SP_INVALID,
+			"key_index %lld, value_index %lld or vocab_size %lld is invalid",
+			(long long)s->key_index, (long long)s->value_index,
+			(long long)s->vocab_size);
 	if (delimiter.size != 1)
 		return sp_error_set(err, SP_INVALID, "the delimiter must be one character");
 	s->delimiter = delimiter.data[0];
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_STRING, err));
-	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
+	return sp_prepare_types(prepare, "resource string ->", err);
 }
 
 static sp_status check_dtype(const sp_call *call, const char *what, int64_t index, sp_dtype dtype)
@@ -118,8 +112,7 @@ static sp_status take_column(const reader *r, int64_t index, sp_bytes *out)
 			return SP_OK;
 		if (end == NULL)
 			return sp_call_invalid(r->call,
-					       "line %lld of %.*s has %lld columns, column %lld is "
-					       "needed",
+					       "line %lld of %.*s has %lld columns, not %lld",
 					       (long long)r->number, (int)r->path.size,
 					       r->path.data, (long long)i + 1, (long long)index);
 		rest = (sp_bytes){end + 1, rest.size - out->size - 1};

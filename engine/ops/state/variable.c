@@ -11,22 +11,13 @@ static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
 {
 	const sp_node *node = prepare->node;
 	const sp_attr *shape = sp_node_attr(node, "shape");
-	uint64_t *index = sp_prepare_state(prepare, sizeof(*index));
-	sp_bytes container;
-	const char *name;
 	sp_dtype dtype;
 
-	if (index == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a handle");
-	SP_TRY(sp_prepare_inputs(prepare, 0, err));
 	SP_TRY(sp_node_attr_type(node, "dtype", SP_INVALID_DTYPE, &dtype, err));
-	SP_TRY(sp_resource_handle__name(prepare, &container, &name, err));
 	if (shape != NULL && shape->kind != SP_ATTR_SHAPE)
 		return sp_error_set(err, SP_INVALID, "attribute 'shape' is not a shape");
-	SP_TRY(sp_resources_declare(prepare->resources, SP_RESOURCE_VARIABLE, container, name,
-				    dtype, SP_INVALID_DTYPE, shape != NULL ? shape->shape : NULL,
-				    index, err));
-	return sp_prepare_outputs(prepare, 1, SP_RESOURCE, err);
+	return sp_resource_handle__prepare(prepare, SP_RESOURCE_VARIABLE, dtype, SP_INVALID_DTYPE,
+					   shape != NULL ? shape->shape : NULL, err);
 }
 
 /* The variable behind input 0. */
@@ -51,23 +42,21 @@ typedef struct variable_state {
 	sp_dtype dtype; /* of the value; of VariableShape's output */
 } variable_state;
 
-static sp_status prepare_on_variable(sp_prepare *prepare, size_t inputs, variable_state **state,
+static sp_status prepare_on_variable(sp_prepare *prepare, const char *types, variable_state **state,
 				     sp_error *err)
 {
 	*state = sp_prepare_state(prepare, sizeof(**state));
-	if (*state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
-	return sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err);
+	SP_NEED_MEMORY(*state, err, "an operator");
+	return sp_prepare_types(prepare, types, err);
 }
 
 static sp_status prepare_read(sp_prepare *prepare, sp_error *err)
 {
 	variable_state *state;
 
-	SP_TRY(prepare_on_variable(prepare, 1, &state, err));
-	SP_TRY(sp_node_attr_type(prepare->node, "dtype", SP_INVALID_DTYPE, &state->dtype, err));
-	return sp_prepare_outputs(prepare, 1, state->dtype, err);
+	SP_TRY(prepare_on_variable(prepare, "resource -> @dtype", &state, err));
+	state->dtype = prepare->out_dtypes[0];
+	return SP_OK;
 }
 
 static sp_status run_read(const sp_call *call)
@@ -85,11 +74,10 @@ static sp_status prepare_assign(sp_prepare *prepare, sp_error *err)
 {
 	variable_state *state;
 
-	SP_TRY(prepare_on_variable(prepare, 2, &state, err));
+	SP_TRY(prepare_on_variable(prepare, "resource any ->", &state, err));
 	SP_TRY(sp_node_attr_type(prepare->node, "dtype", prepare->in_dtypes[1], &state->dtype,
 				 err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, state->dtype, err));
-	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
+	return sp_prepare_input_dtype(prepare, 1, state->dtype, err);
 }
 
 static sp_status run_assign(const sp_call *call)
@@ -207,7 +195,7 @@ static sp_status prepare_shape(sp_prepare *prepare, sp_error *err)
 {
 	variable_state *state;
 
-	SP_TRY(prepare_on_variable(prepare, 1, &state, err));
+	SP_TRY(prepare_on_variable(prepare, "resource", &state, err));
 	SP_TRY(sp_array__index_type(prepare, "out_type", SP_INT32, &state->dtype, err));
 	return sp_prepare_outputs(prepare, 1, state->dtype, err);
 }
@@ -216,19 +204,16 @@ static sp_status run_shape(const sp_call *call)
 {
 	const variable_state *state = call->state;
 	const sp_shape *shape;
-	sp_shape vector;
 	sp_resource *resource;
 
 	SP_TRY(find_value(call, SP_INVALID_DTYPE, &resource));
 	shape = &resource->variable.shape;
-	vector = sp_shape_vector(shape->rank);
-	SP_TRY(sp_call_output(call, 0, state->dtype, &vector));
+	SP_TRY(sp_call_output_vector(call, 0, state->dtype, shape->rank));
 	for (int i = 0; i < shape->rank; i++) {
 		if (state->dtype == SP_INT32 && shape->dims[i] > INT32_MAX)
-			return sp_call_invalid(call,
-					       "dimension %d of variable '%s' is %lld and "
-					       "does not fit into int32",
-					       i, resource->name, (long long)shape->dims[i]);
+			return sp_call_invalid(
+				call, "dimension %d of '%s', %lld, does not fit into int32", i,
+				resource->name, (long long)shape->dims[i]);
 		sp_array__put_index(call->out[0], (size_t)i, shape->dims[i]);
 	}
 	return SP_OK;
@@ -241,8 +226,8 @@ SP_DEFINE_OP(AssignAddVariableOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepar
 	     run_assign_add);
 SP_DEFINE_OP(AssignSubVariableOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_assign,
 	     run_assign_sub);
-SP_DEFINE_OP(VarIsInitializedOp, NULL, SP_OP_READS_VARIABLE,
-	     sp_resource_handle__prepare_is_initialized, run_is_initialized);
-SP_DEFINE_OP(IsVariableInitialized, NULL, SP_OP_READS_VARIABLE,
-	     sp_resource_handle__prepare_is_initialized, run_is_initialized);
+SP_DEFINE_TYPED_OP(VarIsInitializedOp, NULL, SP_OP_READS_VARIABLE, "resource -> bool",
+		   run_is_initialized);
+SP_DEFINE_TYPED_OP(IsVariableInitialized, NULL, SP_OP_READS_VARIABLE, "resource -> bool",
+		   run_is_initialized);
 SP_DEFINE_OP(VariableShape, NULL, SP_OP_READS_VARIABLE, prepare_shape, run_shape);

@@ -1,4 +1,3 @@
-#include "engine/ops/ops.h"
 #include "engine/ops/string/text.h"
 
 #include <inttypes.h>
@@ -80,9 +79,8 @@ static sp_status prepare_as_string(sp_prepare *prepare, sp_error *err)
 	sp_bytes fill;
 	int n;
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for AsString");
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_NEED_MEMORY(s, err, "AsString");
+	SP_TRY(sp_prepare_types(prepare, "T -> string", err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "scientific", false, &scientific, err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "shortest", false, &shortest, err));
 	SP_TRY(sp_node_attr_int(prepare->node, "width", -1, &width, err));
@@ -101,7 +99,7 @@ static sp_status prepare_as_string(sp_prepare *prepare, sp_error *err)
 	if (precision >= 0 && prepare->in_dtypes[0] != SP_STRING)
 		n += snprintf(s->format + n, sizeof(s->format) - (size_t)n, ".%d", (int)precision);
 	snprintf(s->format + n, sizeof(s->format) - (size_t)n, "%s", conversion);
-	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
+	return SP_OK;
 }
 
 /* The argument of printf; the format's letter selects the member. */

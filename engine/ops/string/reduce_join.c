@@ -1,4 +1,3 @@
-#include "engine/ops/ops.h"
 #include "engine/ops/string/text.h"
 
 #include "base/size.h"
@@ -48,14 +47,10 @@ static sp_status prepare_reduce_join(sp_prepare *prepare, sp_error *err)
 {
 	state *s = sp_prepare_state(prepare, sizeof(*s));
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for ReduceJoin");
+	SP_NEED_MEMORY(s, err, "ReduceJoin");
 	SP_TRY(sp_node_attr_bool(prepare->node, "keep_dims", false, &s->keep_dims, err));
 	SP_TRY(sp_node_attr_bytes(prepare->node, "separator", "", &s->separator, err));
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_STRING, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
-	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
+	return sp_prepare_types(prepare, "string int32 -> string", err);
 }
 
 /*

@@ -4,7 +4,6 @@
 
 #include "base/size.h"
 #include "base/utf8.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/string/text.h"
 
 /* StaticRegexFullMatch, StaticRegexReplace: the pattern is compiled once per graph. */
@@ -26,8 +25,7 @@ static sp_status prepare_full_match(sp_prepare *prepare, sp_error *err)
 	sp_bytes pattern;
 	sp_regex *regex;
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a regular expression");
+	SP_NEED_MEMORY(s, err, "a regular expression");
 	SP_TRY(sp_text_attr(prepare, "pattern", &pattern, err));
 	SP_TRY(sp_regex_create(&regex, pattern, err));
 	if (!sp_arena_own(prepare->arena, destroy, regex)) {
@@ -35,7 +33,7 @@ static sp_status prepare_full_match(sp_prepare *prepare, sp_error *err)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a regular expression");
 	}
 	s->regex = regex;
-	return sp_text_prepare_unary(prepare, SP_BOOL, err);
+	return sp_prepare_types(prepare, "string -> bool", err);
 }
 
 static sp_status prepare_replace(sp_prepare *prepare, sp_error *err)

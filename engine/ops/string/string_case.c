@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "engine/ops/ops.h"
 #include "engine/ops/string/text.h"
 #include "engine/ops/string/unicode.h"
 #include "engine/ops/string/unicode_case.h"
@@ -21,14 +20,13 @@ static sp_status prepare_case(sp_prepare *prepare, sp_error *err)
 	case_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_bytes encoding;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_node_attr_bytes(prepare->node, "encoding", "", &encoding, err));
 	state->unicode = sp_bytes_equal_text(encoding, "utf-8");
 	if (encoding.size > 0 && !state->unicode)
 		return sp_error_set(err, SP_INVALID, "encoding must be empty or utf-8, not %.*s",
 				    (int)encoding.size, encoding.data);
-	return sp_text_prepare_unary(prepare, SP_STRING, err);
+	return sp_prepare_types(prepare, "string -> string", err);
 }
 
 /* ------------------------------------------------------------------ ASCII */

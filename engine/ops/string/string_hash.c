@@ -1,5 +1,4 @@
 #include "base/hash.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/string/text.h"
 
 typedef struct state {
@@ -12,14 +11,13 @@ static sp_status prepare_hash(sp_prepare *prepare, sp_error *err)
 	state *s = sp_prepare_state(prepare, sizeof(*s));
 	int64_t count;
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a string hash");
+	SP_NEED_MEMORY(s, err, "a string hash");
 	SP_TRY(sp_node_attr_int(prepare->node, "num_buckets", 0, &count, err));
 	if (count < 1)
 		return sp_error_set(err, SP_INVALID, "num_buckets must be at least 1, not %lld",
 				    (long long)count);
 	s->bucket_count = (uint64_t)count;
-	return sp_text_prepare_unary(prepare, SP_INT64, err);
+	return sp_prepare_types(prepare, "string -> int64", err);
 }
 
 static sp_status prepare_strong(sp_prepare *prepare, sp_error *err)

@@ -1,4 +1,3 @@
-#include "engine/ops/ops.h"
 #include "engine/ops/string/text.h"
 
 #include "base/size.h"
@@ -13,11 +12,9 @@ static sp_status prepare_join(sp_prepare *prepare, sp_error *err)
 {
 	state *s = sp_prepare_state(prepare, sizeof(*s));
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for StringJoin");
+	SP_NEED_MEMORY(s, err, "StringJoin");
 	SP_TRY(sp_node_attr_bytes(prepare->node, "separator", "", &s->separator, err));
-	SP_TRY(sp_text_prepare_inputs(prepare, prepare->in_count, err));
-	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
+	return sp_prepare_types(prepare, "string* -> string", err);
 }
 
 /* The shape of all inputs that are not scalars. */

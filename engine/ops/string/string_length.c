@@ -1,4 +1,3 @@
-#include "engine/ops/ops.h"
 #include "engine/ops/string/text.h"
 
 typedef struct state {
@@ -9,10 +8,9 @@ static sp_status prepare_length(sp_prepare *prepare, sp_error *err)
 {
 	state *s = sp_prepare_state(prepare, sizeof(*s));
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for StringLength");
+	SP_NEED_MEMORY(s, err, "StringLength");
 	SP_TRY(sp_text_attr_unit(prepare, &s->characters, err));
-	return sp_text_prepare_unary(prepare, SP_INT32, err);
+	return sp_prepare_types(prepare, "string -> int32", err);
 }
 
 static size_t length_of(sp_bytes text, bool characters)

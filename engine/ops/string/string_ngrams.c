@@ -1,4 +1,3 @@
-#include "engine/ops/ops.h"
 #include "engine/ops/string/text.h"
 
 #include "base/size.h"
@@ -26,8 +25,7 @@ static sp_status prepare_ngrams(sp_prepare *prepare, sp_error *err)
 	state *s = sp_prepare_state(prepare, sizeof(*s));
 	const sp_attr *widths;
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for StringNGrams");
+	SP_NEED_MEMORY(s, err, "StringNGrams");
 	SP_TRY(sp_text_attr(prepare, "separator", &s->separator, err));
 	SP_TRY(sp_text_attr(prepare, "left_pad", &s->left_pad, err));
 	SP_TRY(sp_text_attr(prepare, "right_pad", &s->right_pad, err));
@@ -49,12 +47,7 @@ static sp_status prepare_ngrams(sp_prepare *prepare, sp_error *err)
 	if (s->keep_short && s->pad_width < 0 && s->width_count == 0)
 		return sp_error_set(err, SP_INVALID,
 				    "the width of a padded short row is not known");
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_STRING, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(sp_prepare_outputs(prepare, 2, SP_STRING, err));
-	prepare->out_dtypes[1] = prepare->in_dtypes[1];
-	return SP_OK;
+	return sp_prepare_types(prepare, "string I -> string I", err);
 }
 
 /*
@@ -204,13 +197,11 @@ static sp_status run_ngrams(const sp_call *call)
 	const sp_tensor *splits = call->in[1];
 	sp_text_pool pool = {.call = call};
 	int64_t total;
-	sp_shape shape;
 	sp_bytes *to;
 
 	SP_TRY(check_splits(call));
 	SP_TRY(write_splits(call, &total));
-	shape = sp_shape_vector(total);
-	SP_TRY(sp_call_output(call, 0, SP_STRING, &shape));
+	SP_TRY(sp_call_output_vector(call, 0, SP_STRING, total));
 	to = sp_tensor_strings(call->out[0]);
 	for (size_t i = 1; total > 0 && i < splits->count; i++) {
 		int64_t begin = sp_tensor_index(splits, i - 1);

@@ -1,4 +1,3 @@
-#include "engine/ops/ops.h"
 #include "engine/ops/string/text.h"
 
 #include <string.h>
@@ -122,14 +121,10 @@ static sp_status prepare_split(sp_prepare *prepare, sp_error *err)
 {
 	state *s = sp_prepare_state(prepare, sizeof(*s));
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for StringSplit");
-	SP_TRY(sp_text_prepare_inputs(prepare, 2, err));
+	SP_NEED_MEMORY(s, err, "StringSplit");
+	SP_TRY(sp_prepare_types(prepare, "string string -> int64 string int64", err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "skip_empty", true, &s->skip_empty, err));
-	SP_TRY(sp_node_attr_int(prepare->node, "maxsplit", -1, &s->maxsplit, err));
-	SP_TRY(sp_prepare_outputs(prepare, 3, SP_INT64, err));
-	prepare->out_dtypes[1] = SP_STRING;
-	return SP_OK;
+	return sp_node_attr_int(prepare->node, "maxsplit", -1, &s->maxsplit, err);
 }
 
 static void count_pieces(splitter *s, const sp_tensor *in, int64_t *total, int64_t *longest)
@@ -165,15 +160,11 @@ static sp_status split(const sp_call *call, splitter *s)
 {
 	const sp_tensor *in = call->in[0];
 	int64_t total, longest;
-	sp_shape shape;
 
 	count_pieces(s, in, &total, &longest);
-	shape = sp_shape_matrix(total, 2);
-	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
-	shape = sp_shape_vector(total);
-	SP_TRY(sp_call_output(call, 1, SP_STRING, &shape));
-	shape = sp_shape_vector(2);
-	SP_TRY(sp_call_output(call, 2, SP_INT64, &shape));
+	SP_TRY(sp_call_output_matrix(call, 0, SP_INT64, total, 2));
+	SP_TRY(sp_call_output_vector(call, 1, SP_STRING, total));
+	SP_TRY(sp_call_output_vector(call, 2, SP_INT64, 2));
 	write_pieces(s, in, sp_tensor_i64(call->out[0]), sp_tensor_strings(call->out[1]));
 	sp_tensor_i64(call->out[2])[0] = (int64_t)in->count;
 	sp_tensor_i64(call->out[2])[1] = longest;
@@ -182,14 +173,8 @@ static sp_status split(const sp_call *call, splitter *s)
 
 static sp_status check_shapes(const sp_call *call)
 {
-	char text[SP_SHAPE_TEXT_SIZE];
-
-	if (call->in[0]->shape.rank != 1)
-		return sp_call_invalid(call, "the input must be a vector, not of shape %s",
-				       sp_shape_text(&call->in[0]->shape, text));
-	if (call->in[1]->shape.rank != 0)
-		return sp_call_invalid(call, "the separator must be a scalar, not of shape %s",
-				       sp_shape_text(&call->in[1]->shape, text));
+	SP_TRY(sp_call_need_rank(call, 0, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 0));
 	return SP_OK;
 }
 

@@ -1,10 +1,4 @@
-#include "engine/ops/ops.h"
 #include "engine/ops/string/text.h"
-
-static sp_status prepare_strip(sp_prepare *prepare, sp_error *err)
-{
-	return sp_text_prepare_unary(prepare, SP_STRING, err);
-}
 
 static sp_status run_strip(const sp_call *call)
 {
@@ -18,4 +12,4 @@ static sp_status run_strip(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(StringStrip, "output", 0, prepare_strip, run_strip);
+SP_DEFINE_TYPED_OP(StringStrip, "output", 0, "string -> string", run_strip);

@@ -1,4 +1,3 @@
-#include "engine/ops/ops.h"
 #include "engine/ops/string/number.h"
 #include "engine/ops/string/text.h"
 
@@ -10,13 +9,13 @@ static sp_status prepare_number(sp_prepare *prepare, sp_error *err)
 {
 	state *s = sp_prepare_state(prepare, sizeof(*s));
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for StringToNumber");
+	SP_NEED_MEMORY(s, err, "StringToNumber");
 	SP_TRY(sp_node_attr_type(prepare->node, "out_type", SP_FLOAT, &s->dtype, err));
 	if (s->dtype != SP_FLOAT && s->dtype != SP_DOUBLE && s->dtype != SP_INT32 &&
 	    s->dtype != SP_INT64)
 		return sp_prepare_unsupported(prepare, s->dtype, err);
-	return sp_text_prepare_unary(prepare, s->dtype, err);
+	SP_TRY(sp_prepare_types(prepare, "string", err));
+	return sp_prepare_outputs(prepare, 1, s->dtype, err);
 }
 
 static bool read_number(sp_bytes text, sp_dtype dtype, void *data, size_t i)

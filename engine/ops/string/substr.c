@@ -9,14 +9,9 @@ static sp_status prepare_substr(sp_prepare *prepare, sp_error *err)
 {
 	state *s = sp_prepare_state(prepare, sizeof(*s));
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for Substr");
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_STRING, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, prepare->in_dtypes[1], err));
-	SP_TRY(sp_text_attr_unit(prepare, &s->characters, err));
-	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
+	SP_NEED_MEMORY(s, err, "Substr");
+	SP_TRY(sp_prepare_types(prepare, "string I I -> string", err));
+	return sp_text_attr_unit(prepare, &s->characters, err);
 }
 
 /* Advances *at by `n` characters; false when the text ends before, or n is negative. */

@@ -1,19 +1,5 @@
 #include "engine/ops/string/text.h"
 
-sp_status sp_text_prepare_inputs(const sp_prepare *prepare, size_t count, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, count, err));
-	for (size_t i = 0; i < count; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_STRING, err));
-	return SP_OK;
-}
-
-sp_status sp_text_prepare_unary(sp_prepare *prepare, sp_dtype out, sp_error *err)
-{
-	SP_TRY(sp_text_prepare_inputs(prepare, 1, err));
-	return sp_prepare_outputs(prepare, 1, out, err);
-}
-
 sp_status sp_text_attr(const sp_prepare *prepare, const char *name, sp_bytes *out, sp_error *err)
 {
 	if (sp_node_attr(prepare->node, name) == NULL)

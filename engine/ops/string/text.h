@@ -9,13 +9,6 @@
  * or of a text pool: both live until the end of the request.
  */
 
-/* For operators of one string input and one output. */
-SP_MUST_CHECK sp_status sp_text_prepare_unary(sp_prepare *prepare, sp_dtype out, sp_error *err);
-
-/* SP_INVALID unless there are `count` inputs and all of them are strings. */
-SP_MUST_CHECK sp_status sp_text_prepare_inputs(const sp_prepare *prepare, size_t count,
-					       sp_error *err);
-
 /* A required string attribute. */
 SP_MUST_CHECK sp_status sp_text_attr(const sp_prepare *prepare, const char *name, sp_bytes *out,
 				     sp_error *err);

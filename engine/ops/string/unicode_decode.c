@@ -1,5 +1,4 @@
 #include "engine/ops/array/array.h"
-#include "engine/ops/string/text.h"
 #include "engine/ops/string/unicode.h"
 
 /*
@@ -16,9 +15,8 @@ static sp_status prepare_decode(sp_prepare *prepare, sp_error *err)
 {
 	decode_state *state = sp_prepare_state(prepare, sizeof(*state));
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_text_prepare_inputs(prepare, 1, err));
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "string", err));
 	SP_TRY(sp_unicode__check_encoding(prepare, "input_encoding", err));
 	SP_TRY(sp_unicode__read_policy(prepare, &state->policy, err));
 	SP_TRY(sp_array__index_type(prepare, "Tsplits", SP_INT64, &state->splits, err));
@@ -49,7 +47,7 @@ static sp_status run_decode(const sp_call *call)
 {
 	const decode_state *state = call->state;
 	const sp_tensor *in = call->in[0];
-	sp_shape splits = sp_shape_vector((int64_t)in->count + 1), values;
+	sp_shape splits = sp_shape_vector((int64_t)in->count + 1);
 	size_t total = 0, count, done = 0;
 
 	SP_TRY(sp_call_output(call, 0, state->splits, &splits));
@@ -62,8 +60,7 @@ static sp_status run_decode(const sp_call *call)
 					       total);
 		sp_array__put_index(call->out[0], i + 1, (int64_t)total);
 	}
-	values = sp_shape_vector((int64_t)total);
-	SP_TRY(sp_call_output(call, 1, SP_INT32, &values));
+	SP_TRY(sp_call_output_vector(call, 1, SP_INT32, (int64_t)total));
 	for (size_t i = 0; total != 0 && i < in->count; i++) {
 		SP_TRY(decode(call, sp_tensor_strings(in)[i], sp_tensor_i32(call->out[1]) + done,
 			      &count));

@@ -1,4 +1,3 @@
-#include "engine/ops/array/array.h"
 #include "engine/ops/string/text.h"
 #include "engine/ops/string/unicode.h"
 
@@ -7,14 +6,10 @@ static sp_status prepare_encode(sp_prepare *prepare, sp_error *err)
 {
 	sp_unicode_policy *policy = sp_prepare_state(prepare, sizeof(*policy));
 
-	if (policy == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(policy, err, "an operator");
 	SP_TRY(sp_unicode__read_policy(prepare, policy, err));
 	SP_TRY(sp_unicode__check_encoding(prepare, "output_encoding", err));
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_INT32, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
+	return sp_prepare_types(prepare, "int32 index -> string", err);
 }
 
 /*
@@ -72,16 +67,14 @@ static sp_status run_encode(const sp_call *call)
 	const sp_tensor *values = call->in[0], *splits = call->in[1];
 	sp_text_pool pool = {.call = call};
 	int64_t from, to;
-	sp_shape shape;
 
-	SP_TRY(sp_array__need_rank(call, 0, 1));
-	SP_TRY(sp_array__need_rank(call, 1, 1));
+	SP_TRY(sp_call_need_rank(call, 0, 1));
+	SP_TRY(sp_call_need_rank(call, 1, 1));
 	if (splits->count == 0 || sp_tensor_index(splits, 0) != 0 ||
 	    sp_tensor_index(splits, splits->count - 1) != (int64_t)values->count)
 		return sp_call_invalid(call, "splits do not go from 0 to the %zu values",
 				       values->count);
-	shape = sp_shape_vector((int64_t)splits->count - 1);
-	SP_TRY(sp_call_output(call, 0, SP_STRING, &shape));
+	SP_TRY(sp_call_output_vector(call, 0, SP_STRING, (int64_t)splits->count - 1));
 	for (size_t i = 0; i + 1 < splits->count; i++) {
 		from = sp_tensor_index(splits, i);
 		to = sp_tensor_index(splits, i + 1);

@@ -1,4 +1,3 @@
-#include "engine/ops/ops.h"
 #include "engine/ops/string/text.h"
 
 #include "base/size.h"
@@ -18,14 +17,9 @@ static sp_status prepare_segment_join(sp_prepare *prepare, sp_error *err)
 {
 	state *s = sp_prepare_state(prepare, sizeof(*s));
 
-	if (s == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for UnsortedSegmentJoin");
+	SP_NEED_MEMORY(s, err, "UnsortedSegmentJoin");
 	SP_TRY(sp_node_attr_bytes(prepare->node, "separator", "", &s->separator, err));
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_STRING, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(sp_prepare_input_index(prepare, 2, err));
-	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
+	return sp_prepare_types(prepare, "string index index -> string", err);
 }
 
 /* The ids cover the first axes of the input; *shape is [segments, the other axes]. */
@@ -41,8 +35,7 @@ static sp_status check_shapes(const sp_call *call, sp_shape *shape)
 		return sp_call_invalid(call,
 				       "segment ids of shape %s do not cover the first axes of %s",
 				       sp_shape_text(ids, text1), sp_shape_text(in, text2));
-	if (!sp_tensor_is_scalar(call->in[2]))
-		return sp_call_invalid(call, "the number of segments must be a scalar");
+	SP_TRY(sp_call_need_rank(call, 2, 0));
 	shape->rank = 1;
 	shape->dims[0] = sp_tensor_index(call->in[2], 0);
 	if (shape->dims[0] < 0)

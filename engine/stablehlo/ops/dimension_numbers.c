@@ -49,8 +49,7 @@ sp_status sp_dimension_numbers__read(const sp_prepare *prepare, const sp_dim_fie
 				SP_TRY(take_field(&fields[i], tag, number, bytes, &good, err));
 		if (!good)
 			return sp_error_set(err, SP_INVALID,
-					    "attribute 'dimension_numbers' is not a message of "
-					    "dimension numbers");
+					    "attribute 'dimension_numbers' is not such a message");
 	}
 	return SP_OK;
 }

@@ -8,24 +8,10 @@
  * A start is clamped so that all elements fit.  Keras 3 writes these for ops.slice_update().
  */
 
-static sp_status prepare_slice(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 3, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	return sp_prepare_input_dtype(prepare, 2, prepare->in_dtypes[1], err);
-}
-
-static sp_status prepare_update(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 3, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, prepare->in_dtypes[0], err));
-	return sp_prepare_input_index(prepare, 2, err);
-}
-
 /* Checks that input i has one number per dimension of input 0. */
 static sp_status need_index(const sp_call *call, size_t i)
 {
-	SP_TRY(sp_array__need_rank(call, i, 1));
+	SP_TRY(sp_call_need_rank(call, i, 1));
 	if (call->in[i]->count != (size_t)call->in[0]->shape.rank)
 		return sp_call_invalid(call, "input %zu has %zu elements for rank %d", i,
 				       call->in[i]->count, call->in[0]->shape.rank);
@@ -84,7 +70,7 @@ static sp_status run_update(const sp_call *call)
 	sp_strided_copy strided = {.rank = in->shape.rank};
 	int64_t offset;
 
-	SP_TRY(sp_array__need_rank(call, 1, in->shape.rank));
+	SP_TRY(sp_call_need_rank(call, 1, in->shape.rank));
 	SP_TRY(need_index(call, 2));
 	sp_strided_copy__strides(&in->shape, size, strided.to);
 	SP_TRY(find_start(call, 2, &update->shape, strided.to, &offset));
@@ -98,5 +84,5 @@ static sp_status run_update(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(XlaDynamicSlice, NULL, 0, prepare_slice, run_slice);
-SP_DEFINE_OP(XlaDynamicUpdateSlice, NULL, 0, prepare_update, run_update);
+SP_DEFINE_TYPED_OP(XlaDynamicSlice, NULL, 0, "E I I -> E", run_slice);
+SP_DEFINE_TYPED_OP(XlaDynamicUpdateSlice, NULL, 0, "E E index -> E", run_update);

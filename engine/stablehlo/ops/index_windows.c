@@ -51,9 +51,7 @@ static sp_status check_batching(const sp_windows *w, const sp_call *call,
 
 		if (k == dims->vector || operand->dims[d] != indices->dims[k])
 			return sp_call_invalid(
-				call,
-				"batching dimension %lld does not fit dimension %lld of the "
-				"indices",
+				call, "batching dimension %lld does not fit %lld of indices",
 				(long long)d, (long long)k);
 		if (sp_dim_list__has(&dims->starts, d) || sp_dim_list__has(&dims->dropped, d))
 			return sp_call_invalid(call, "dimension %lld has two roles", (long long)d);

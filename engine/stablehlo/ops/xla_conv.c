@@ -59,12 +59,9 @@ static sp_status prepare_any(sp_prepare *prepare, conv_state **out, sp_error *er
 	conv_state *state = sp_prepare_state(prepare, sizeof(*state));
 
 	*out = state;
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	state->batch_groups = 1;
-	SP_TRY(sp_prepare_inputs(prepare, 7, err));
-	for (size_t i = 2; i < 7; i++)
-		SP_TRY(sp_prepare_input_index(prepare, i, err));
+	SP_TRY(sp_prepare_types(prepare, "T U index index index index index", err));
 	return read_numbers(prepare, state->placings, err);
 }
 
@@ -117,7 +114,7 @@ static sp_status check_placing(const sp_call *call, const placing *p, int rank, 
 
 static sp_status need_list(const sp_call *call, size_t i, int count)
 {
-	SP_TRY(sp_array__need_rank(call, i, 1));
+	SP_TRY(sp_call_need_rank(call, i, 1));
 	if (call->in[i]->count != (size_t)count)
 		return sp_call_invalid(call, "input %zu has %zu elements for %d spatial dimensions",
 				       i, call->in[i]->count, count);
@@ -138,7 +135,7 @@ static sp_status check_ranks(const sp_call *call)
 	SP_TRY(need_list(call, 2, spatial));
 	SP_TRY(need_list(call, 4, spatial));
 	SP_TRY(need_list(call, 5, spatial));
-	SP_TRY(sp_array__need_rank(call, 3, 2));
+	SP_TRY(sp_call_need_rank(call, 3, 2));
 	if (call->in[3]->shape.dims[0] != spatial || call->in[3]->shape.dims[1] != 2)
 		return sp_call_invalid(call, "padding is not [%d,2]", spatial);
 	return SP_OK;
@@ -269,9 +266,7 @@ static sp_status arrange(const sp_call *call, int i, const conv *c, const char *
 
 	*out = in->data;
 	if (!is_in_order(p, c->spatial, i == 1)) {
-		copy = sp_call_bytes(call, in->count, size);
-		if (copy == NULL)
-			return sp_call_no_memory(call);
+		SP_CALL_BYTES(copy, call, in->count, size);
 		plan_reorder(p, &in->shape, c->spatial, i == 1, size, &strided);
 		sp_strided_copy__run(&strided, copy, in->data, size);
 		*out = copy;
@@ -295,10 +290,9 @@ static sp_status write_output(const sp_call *call, const conv *c, char *result)
 		return SP_OK;
 	}
 	if (state->product.narrow != NULL) {
-		char *narrow = sp_call_bytes(call, out->count, size);
+		char *narrow;
 
-		if (narrow == NULL)
-			return sp_call_no_memory(call);
+		SP_CALL_BYTES(narrow, call, out->count, size);
 		state->product.narrow(result, narrow, out->count);
 		result = narrow;
 	}
@@ -444,9 +438,7 @@ static sp_status run_conv(const sp_call *call)
 	SP_TRY(make_scratch(call, &c, &s));
 	result = out->data;
 	if (state->product.narrow != NULL || !is_in_order(o, c.spatial, false))
-		result = sp_call_bytes(call, out->count, c.size);
-	if (result == NULL)
-		return sp_call_no_memory(call);
+		SP_CALL_BYTES(result, call, out->count, c.size);
 	for (size_t g = 0; g < (size_t)(c.feature_groups * c.batch_groups); g++)
 		multiply_group(state, &c, &s, g, lhs, rhs, result);
 	return write_output(call, &c, result);

@@ -36,8 +36,7 @@ static sp_status prepare_any(sp_prepare *prepare, dot_state **out, sp_error *err
 	dot_state *state = sp_prepare_state(prepare, sizeof(*state));
 
 	*out = state;
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));
 	return read_numbers(prepare, state, err);
 }
@@ -93,8 +92,7 @@ static sp_status check_dims(const sp_call *call)
 		for (int k = 0; k < state->batch[i].count; k++)
 			if (sp_dim_list__has(&state->contracting[i], state->batch[i].dims[k]))
 				return sp_call_invalid(call,
-						       "dimension %lld of operand %d is of the "
-						       "batch, and contracts",
+						       "dimension %lld of operand %d is used twice",
 						       (long long)state->batch[i].dims[k], i);
 	return SP_OK;
 }
@@ -111,8 +109,7 @@ static sp_status check_pairs(const sp_call *call, const sp_dim_list list[2])
 		if (a->dims[list[0].dims[i]] != b->dims[list[1].dims[i]])
 			return sp_call_invalid(
 				call,
-				"dimension %lld of lhs is %lld, dimension %lld of "
-				"rhs is %lld",
+				"dimension %lld of lhs is %lld, dimension %lld of rhs is %lld",
 				(long long)list[0].dims[i], (long long)a->dims[list[0].dims[i]],
 				(long long)list[1].dims[i], (long long)b->dims[list[1].dims[i]]);
 	return SP_OK;
@@ -172,11 +169,10 @@ static sp_status rearrange(const sp_call *call, int i, operand *o)
 	const sp_tensor *in = call->in[i];
 	size_t size = sp_dtype_size(in->dtype);
 	int64_t strides[SP_MAX_RANK], to = (int64_t)(in->count * size);
-	char *copy = sp_call_bytes(call, in->count, size);
+	char *copy;
 	sp_strided_copy strided = {.rank = 0};
 
-	if (copy == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(copy, call, in->count, size);
 	sp_strided_copy__strides(&in->shape, size, strides);
 	for (int r = 0; r < ROLES; r++) {
 		group *g = &o->groups[r];
@@ -258,9 +254,7 @@ static sp_status run_dot(const sp_call *call)
 		SP_TRY(arrange(call, i, &operands[i]));
 	c = out->data;
 	if (state->product.narrow != NULL)
-		c = sp_call_bytes(call, out->count, sp_dtype_size(state->product.computed));
-	if (c == NULL)
-		return sp_call_no_memory(call);
+		SP_CALL_BYTES(c, call, out->count, sp_dtype_size(state->product.computed));
 	multiply(state, operands, c);
 	if (state->product.narrow != NULL)
 		state->product.narrow(c, out->data, out->count);

@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "engine/ops/array/array.h"
 #include "engine/stablehlo/ops/index_windows.h"
 
 /*
@@ -16,12 +15,9 @@ static sp_status prepare_gather(sp_prepare *prepare, sp_error *err)
 {
 	sp_window_dims *dims = sp_prepare_state(prepare, sizeof(*dims));
 
-	if (dims == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(dims, err, "an operator");
 	SP_TRY(sp_window_dims__read(dims, prepare, err));
-	SP_TRY(sp_array__prepare(prepare, 3, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	return sp_prepare_input_index(prepare, 2, err);
+	return sp_prepare_types(prepare, "E index index -> E", err);
 }
 
 /* Windows are prefetched a few steps ahead: they are at random addresses of a large table. */
@@ -52,7 +48,7 @@ static sp_status run_gather(const sp_call *call)
 	int64_t sizes[SP_MAX_RANK];
 	sp_windows w;
 
-	SP_TRY(sp_array__need_rank(call, 2, 1));
+	SP_TRY(sp_call_need_rank(call, 2, 1));
 	if (call->in[2]->count != (size_t)in->shape.rank)
 		return sp_call_invalid(call, "%zu slice sizes for rank %d", call->in[2]->count,
 				       in->shape.rank);

@@ -1,4 +1,3 @@
-#include "engine/ops/array/array.h"
 #include "engine/ops/array/elements.h"
 #include "engine/ops/array/strided_copy.h"
 
@@ -11,20 +10,12 @@
  *
  * Source: pad of the StableHLO specification.
  */
-static sp_status prepare_pad(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_array__prepare(prepare, 5, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, prepare->in_dtypes[0], err));
-	for (size_t i = 2; i < 5; i++)
-		SP_TRY(sp_prepare_input_index(prepare, i, err));
-	return SP_OK;
-}
 
 static sp_status need_paddings(const sp_call *call)
 {
-	SP_TRY(sp_array__need_rank(call, 1, 0));
+	SP_TRY(sp_call_need_rank(call, 1, 0));
 	for (size_t i = 2; i < 5; i++) {
-		SP_TRY(sp_array__need_rank(call, i, 1));
+		SP_TRY(sp_call_need_rank(call, i, 1));
 		if (call->in[i]->count != (size_t)call->in[0]->shape.rank)
 			return sp_call_invalid(call, "%zu paddings for rank %d", call->in[i]->count,
 					       call->in[0]->shape.rank);
@@ -117,4 +108,4 @@ static sp_status run_pad(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(XlaPad, NULL, 0, prepare_pad, run_pad);
+SP_DEFINE_TYPED_OP(XlaPad, NULL, 0, "E E index index index -> E", run_pad);

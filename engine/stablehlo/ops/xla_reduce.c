@@ -47,8 +47,7 @@ static sp_status prepare_reduce(sp_prepare *prepare, sp_error *err)
 	sp_scalar_types types = {.arguments = dtypes, .results = dtypes};
 	size_t n = prepare->in_count / 2;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	if (n == 0 || n > MOST_OPERANDS || prepare->in_count != 2 * n)
 		return sp_error_set(err, SP_INVALID, "%s of %zu inputs", prepare->node->op_name,
 				    prepare->in_count);
@@ -86,7 +85,7 @@ static sp_status check_shapes(const sp_call *call)
 		if (!sp_shape_equal(shape, &call->in[i]->shape))
 			return sp_call_invalid(call,
 					       "input %zu does not have the shape of the first", i);
-		SP_TRY(sp_array__need_rank(call, state->operands + i, 0));
+		SP_TRY(sp_call_need_rank(call, state->operands + i, 0));
 	}
 	return sp_dim_list__check(&state->dims, call, shape->rank, "dimensions_to_reduce");
 }
@@ -121,9 +120,7 @@ static sp_status lay_out(const sp_call *call, size_t i, const layout *l, const c
 	*out = in->data;
 	if (l->reduced_first)
 		return SP_OK;
-	copy = sp_call_bytes(call, in->count, size);
-	if (copy == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(copy, call, in->count, size);
 	sp_strided_copy__strides(&in->shape, size, strides);
 	for (int kept = 0; kept < 2; kept++)
 		for (int d = 0; d < in->shape.rank; d++) {

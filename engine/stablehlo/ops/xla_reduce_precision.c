@@ -24,9 +24,8 @@ static sp_status prepare_precision(sp_prepare *prepare, sp_error *err)
 	int64_t exponent, mantissa;
 	sp_dtype dtype;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "T -> T", err));
 	dtype = prepare->in_dtypes[0];
 	state->exponent = bits[dtype][0];
 	state->mantissa = bits[dtype][1];
@@ -39,7 +38,7 @@ static sp_status prepare_precision(sp_prepare *prepare, sp_error *err)
 				    (long long)exponent, (long long)mantissa);
 	state->new_exponent = exponent < state->exponent ? (int)exponent : state->exponent;
 	state->new_mantissa = mantissa < state->mantissa ? (int)mantissa : state->mantissa;
-	return sp_prepare_outputs(prepare, 1, dtype, err);
+	return SP_OK;
 }
 
 /* `bits` of an element, without the sign bit. */

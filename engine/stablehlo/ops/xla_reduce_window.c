@@ -24,12 +24,8 @@ static sp_status prepare_reduce(sp_prepare *prepare, sp_error *err)
 	sp_dtype dtypes[2];
 	sp_scalar_types types = {dtypes, 2, dtypes, 1};
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_array__prepare(prepare, 7, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, prepare->in_dtypes[0], err));
-	for (size_t i = 2; i < 7; i++)
-		SP_TRY(sp_prepare_input_index(prepare, i, err));
+	SP_NEED_MEMORY(state, err, "an operator");
+	SP_TRY(sp_prepare_types(prepare, "E E index index index index index -> E", err));
 	dtypes[0] = dtypes[1] = prepare->in_dtypes[0];
 	SP_TRY(sp_scalar_code__make(&state->code, prepare, "computation", &types, err));
 	state->is_free = sp_scalar_code__is_associative(state->code);
@@ -50,7 +46,7 @@ enum { SIZE = 2, STRIDE, DILATION, WINDOW_DILATION, PADDING };
 
 static sp_status need_list(const sp_call *call, size_t i, size_t count)
 {
-	SP_TRY(sp_array__need_rank(call, i, 1));
+	SP_TRY(sp_call_need_rank(call, i, 1));
 	if (call->in[i]->count != count)
 		return sp_call_invalid(call, "input %zu has %zu elements for rank %zu", i,
 				       call->in[i]->count, count);
@@ -70,7 +66,7 @@ static sp_status plan_windows(const sp_call *call, windows *w)
 	*w = (windows){.rank = shape->rank, .places = {.rank = shape->rank}};
 	for (size_t i = SIZE; i < PADDING; i++)
 		SP_TRY(need_list(call, i, (size_t)shape->rank));
-	SP_TRY(sp_array__need_rank(call, PADDING, 2));
+	SP_TRY(sp_call_need_rank(call, PADDING, 2));
 	if (call->in[PADDING]->shape.dims[0] != shape->rank ||
 	    call->in[PADDING]->shape.dims[1] != 2)
 		return sp_call_invalid(call, "padding is not [%d,2]", shape->rank);
@@ -246,7 +242,7 @@ static sp_status run_reduce(const sp_call *call)
 	int d;
 
 	SP_TRY(plan_windows(call, &w));
-	SP_TRY(sp_array__need_rank(call, 1, 0));
+	SP_TRY(sp_call_need_rank(call, 1, 0));
 	SP_TRY(sp_call_output(call, 0, in->dtype, &w.places));
 	if (call->out[0]->count == 0)
 		return SP_OK;
@@ -256,9 +252,7 @@ static sp_status run_reduce(const sp_call *call)
 	SP_TRY(sp_scalar_run__start(&run, call, state->code));
 	r.w = &w;
 	r.run = &run;
-	r.gathered = sp_call_bytes(call, 2 * SP_SCALAR_LANES, r.size);
-	if (r.gathered == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(r.gathered, call, 2 * SP_SCALAR_LANES, r.size);
 	for (int i = 0; i < w.rank; i++)
 		r.sizes[i] = w.along[i].size;
 	d = state->is_free ? running_dimension(&w, &in->shape, &back) : -1;

@@ -25,12 +25,9 @@ static sp_status prepare_scatter(sp_prepare *prepare, sp_error *err)
 	sp_dtype dtypes[2];
 	sp_scalar_types types = {dtypes, 2, dtypes, 1};
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	SP_TRY(sp_window_dims__read(&state->dims, prepare, err));
-	SP_TRY(sp_array__prepare(prepare, 3, err));
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, prepare->in_dtypes[0], err));
+	SP_TRY(sp_prepare_types(prepare, "E index E -> E", err));
 	dtypes[0] = dtypes[1] = prepare->in_dtypes[0];
 	SP_TRY(sp_scalar_code__make(&state->join, prepare, "update_computation", &types, err));
 	state->replaces = sp_scalar_code__is_argument(state->join, 1);
@@ -73,10 +70,8 @@ static sp_status make_scratch(const sp_call *call, const sp_windows *w, scratch 
 	s->count = 1;
 	for (int i = 0; i < w->strided.rank; i++)
 		s->count *= (size_t)w->strided.dims[i];
-	s->window = sp_call_bytes(call, s->count, size);
-	s->update = sp_call_bytes(call, s->count, size);
-	if (s->window == NULL || s->update == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(s->window, call, s->count, size);
+	SP_CALL_BYTES(s->update, call, s->count, size);
 	s->gather = s->scatter = s->take = w->strided;
 	for (int i = w->strided.rank - 1; i >= 0; i--) {
 		s->gather.to[i] = s->take.to[i] = s->scatter.from[i] = stride;

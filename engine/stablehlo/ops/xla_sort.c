@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "base/size.h"
 #include "engine/ops/array/array.h"
 #include "engine/ops/array/strided_copy.h"
 #include "engine/ops/array/elements.h"
@@ -153,9 +152,7 @@ static sp_status lay_out(const sp_call *call, size_t i, const lines *l, const ch
 	*out = in->data;
 	if (inner == 1)
 		return SP_OK;
-	copy = sp_call_bytes(call, in->count, (size_t)size);
-	if (copy == NULL)
-		return sp_call_no_memory(call);
+	SP_CALL_BYTES(copy, call, in->count, (size_t)size);
 	sp_strided_copy__add(&strided, (int64_t)l->outer, inner * n * size, inner * n * size);
 	sp_strided_copy__add(&strided, inner, n * size, size);
 	sp_strided_copy__add(&strided, n, size, inner * size);
@@ -204,8 +201,7 @@ static sp_status prepare_sort(sp_prepare *prepare, sp_error *err)
 	sp_scalar_types types = {.arguments = arguments, .results = &result, .result_count = 1};
 	size_t n = prepare->in_count - 1;
 
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_NEED_MEMORY(state, err, "an operator");
 	if (prepare->in_count < 2 || n > MOST_OPERANDS)
 		return sp_error_set(err, SP_INVALID, "%s of %zu inputs", prepare->node->op_name,
 				    prepare->in_count);
@@ -245,7 +241,7 @@ static sp_status run_sort(const sp_call *call)
 	int d;
 
 	SP_TRY(check_shapes(call, state->operands));
-	SP_TRY(sp_array__need_rank(call, state->operands, 0));
+	SP_TRY(sp_call_need_rank(call, state->operands, 0));
 	SP_TRY(sp_call_scalar(call, state->operands, &dimension));
 	if (dimension < -1)
 		return sp_call_invalid(call, "dimension is %lld", (long long)dimension);

@@ -13,14 +13,14 @@ static void the_published_examples(void **state)
 	sp_wire_field field;
 
 	(void)state;
-	assert_int_equal(sp_wire_next(&wire, &field), SP_WIRE_FIELD);
+	assert_true(sp_wire_next(&wire, &field));
 	assert_int_equal(field.number, 1);
 	assert_int_equal(field.type, SP_WIRE_VARINT);
 	assert_int_equal(field.value, 150);
-	assert_int_equal(sp_wire_next(&wire, &field), SP_WIRE_FIELD);
+	assert_true(sp_wire_next(&wire, &field));
 	assert_int_equal(field.number, 2);
 	assert_true(sp_bytes_equal_text(field.bytes, "testing"));
-	assert_int_equal(sp_wire_next(&wire, &field), SP_WIRE_END);
+	assert_false(sp_wire_next(&wire, &field) || wire.malformed);
 }
 
 static void fixed_numbers(void **state)
@@ -29,10 +29,10 @@ static void fixed_numbers(void **state)
 	sp_wire_field field;
 
 	(void)state;
-	assert_int_equal(sp_wire_next(&wire, &field), SP_WIRE_FIELD);
+	assert_true(sp_wire_next(&wire, &field));
 	assert_int_equal(field.type, SP_WIRE_FIXED32);
 	assert_true(field.value == 0x04030201);
-	assert_int_equal(sp_wire_next(&wire, &field), SP_WIRE_FIELD);
+	assert_true(sp_wire_next(&wire, &field));
 	assert_int_equal(field.number, 2);
 	assert_int_equal(field.type, SP_WIRE_FIXED64);
 	assert_true(field.value == 0x0807060504030201);
@@ -58,7 +58,8 @@ static void varints_come_back(void **state)
 		for (int delta = -1; delta <= 1; delta++) {
 			uint64_t value = (bit == 64 ? 0 : (uint64_t)1 << bit) + (uint64_t)delta;
 			unsigned char *end = sp_wire_put_varint(bytes, value);
-			sp_wire wire = {bytes, end}, longer = {bytes, bytes + sizeof(bytes)};
+			sp_wire wire = {bytes, end, false};
+			sp_wire longer = {bytes, bytes + sizeof(bytes), false};
 			uint64_t back;
 
 			assert_int_equal(end - bytes, size_by_shifting(value));
@@ -80,10 +81,10 @@ static void groups_are_skipped(void **state)
 	sp_wire_field field;
 
 	(void)state;
-	assert_int_equal(sp_wire_next(&wire, &field), SP_WIRE_FIELD);
+	assert_true(sp_wire_next(&wire, &field));
 	assert_int_equal(field.number, 1);
 	assert_int_equal(field.value, 7);
-	assert_int_equal(sp_wire_next(&wire, &field), SP_WIRE_END);
+	assert_false(sp_wire_next(&wire, &field) || wire.malformed);
 }
 
 static void nested_groups_have_a_bound(void **state)
@@ -92,15 +93,31 @@ static void nested_groups_have_a_bound(void **state)
 
 	(void)state;
 	for (size_t depth = 1; depth <= SP_WIRE_MAX_GROUP_DEPTH + 1; depth++) {
-		sp_wire wire = {bytes, bytes + 2 * depth};
+		sp_wire wire = {bytes, bytes + 2 * depth, false};
 		sp_wire_field field;
 
 		memset(bytes, 0x0b, depth);
 		memset(bytes + depth, 0x0c, depth);
-		assert_int_equal(sp_wire_next(&wire, &field), depth <= SP_WIRE_MAX_GROUP_DEPTH
-								      ? SP_WIRE_END
-								      : SP_WIRE_MALFORMED);
+		assert_false(sp_wire_next(&wire, &field));
+		assert_int_equal(wire.malformed, depth > SP_WIRE_MAX_GROUP_DEPTH);
 	}
+}
+
+static void fields_go_to_their_places(void **state)
+{
+	sp_bytes text = {"none", 4}, missing = {"none", 4};
+	uint64_t number = 1;
+	const sp_wire_place places[] = {{1, SP_WIRE_VARINT, &number},
+					{2, SP_WIRE_BYTES, &text},
+					{3, SP_WIRE_BYTES, &missing}};
+
+	(void)state;
+	/* 2 as a number and 3 as a fixed32 are unknown fields; of 1 the last one counts. */
+	assert_true(sp_wire_read((sp_bytes){"\x08\x05\x12\x02hi\x10\x07\x1d\1\2\3\4\x08\x06", 15},
+				 places, 3));
+	assert_int_equal(number, 6);
+	assert_true(sp_bytes_equal_text(text, "hi"));
+	assert_true(sp_bytes_equal_text(missing, "none"));
 }
 
 static void malformed_messages_are_refused(void **state)
@@ -131,7 +148,9 @@ static void malformed_messages_are_refused(void **state)
 		sp_wire wire = sp_wire_of((sp_bytes){cases[i].bytes, cases[i].size});
 		sp_wire_field field;
 
-		assert_int_equal(sp_wire_next(&wire, &field), SP_WIRE_MALFORMED);
+		assert_false(sp_wire_next(&wire, &field));
+		assert_true(wire.malformed);
+		assert_false(sp_wire_read((sp_bytes){cases[i].bytes, cases[i].size}, NULL, 0));
 	}
 }
 
@@ -143,6 +162,7 @@ int main(void)
 		cmocka_unit_test(varints_come_back),
 		cmocka_unit_test(groups_are_skipped),
 		cmocka_unit_test(nested_groups_have_a_bound),
+		cmocka_unit_test(fields_go_to_their_places),
 		cmocka_unit_test(malformed_messages_are_refused),
 	};
 

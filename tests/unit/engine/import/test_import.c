@@ -198,9 +198,9 @@ static void constants_that_fill_the_memory_are_refused(void **state)
 
 	(void)state;
 	assert_refused(&(sp_graph_def){.nodes = fits, .node_count = 3}, "out", SP_INVALID,
-		       "node 'b': constants of this graph repeat values");
+		       "node 'b': constants repeat values");
 	assert_refused(&(sp_graph_def){.nodes = &huge, .node_count = 1}, "a", SP_INVALID,
-		       "node 'a': constants of this graph repeat values");
+		       "node 'a': constants repeat values");
 }
 
 static void calls_of_missing_functions_are_named(void **state)

@@ -47,7 +47,7 @@ static const refusal refusals[] = {
 	 OF(SP_FLOAT, SP_FLOAT),
 	 TEXT("incompatible_shape_error", "no"),
 	 INVALID("incompatible_shape_error")},
-	{.op = "AddN", .in_count = 0, INVALID("at least one")},
+	{.op = "AddN", .in_count = 0, INVALID("takes at least 1 inputs, not 0")},
 	{.op = "AddN", .in_count = 2, OF(SP_FLOAT, SP_DOUBLE), INVALID("must be DT_FLOAT")},
 	{.op = "BiasAdd",
 	 .in_count = 2,

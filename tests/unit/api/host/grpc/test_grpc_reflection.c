@@ -20,7 +20,7 @@ static uint32_t ask(sp_buffer *answer, uint32_t field, const char *text, sp_byte
 	assert_ok(sp_grpc_reflect(answer, sp_wire_view(&request), &err), &err);
 	assert_false(answer->failed);
 	wire = sp_wire_of((sp_bytes){answer->data, answer->size});
-	while (sp_wire_next(&wire, &found) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &found)) {
 		if (found.number == 2) {
 			assert_true(sp_bytes_equal(found.bytes, sp_wire_view(&request)));
 		} else {

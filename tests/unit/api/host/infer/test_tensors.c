@@ -85,7 +85,7 @@ static void a_copy_stands_alone(void **state)
 	(void)state;
 	tensor.name = name;
 	assert_int_equal(sp_tensor_bytes(&tensor), sizeof(texts) + 3);
-	assert_true(sp_tensor_copy(&copy, &tensor, arena));
+	assert_true(sp_host_tensor_copy(&copy, &tensor, arena));
 	assert_true(sp_tensors_are_alike(&tensor, &copy, 0));
 	memset(text, 'x', 2);
 	memset(name, 'x', 4);

@@ -145,7 +145,7 @@ static void wrong_contents_are_refused(void **state)
 		{"INT32", CONTENTS("\x12\2\1\2"), 1000000000000, "too few values"},
 		{"INT32", CONTENTS("\x12\2\1\2"), -1, "negative or too large"},
 		{"FP16", CONTENTS("\x32\4\0\0\x80\x3f"), 1, "raw_input_contents only"},
-		{"FP8", CONTENTS(""), 1, "datatype 'FP8' does not exist"},
+		{"FP8", CONTENTS(""), 1, "invalid datatype 'FP8' for input 'a'"},
 	};
 	sp_message_inputs inputs;
 	sp_error err;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/host/infer/tensors.h"
 #include "api/host/messages/tensor_message.h"
 #include "base/wire.h"
 #include "tests/support/wire.h"
@@ -377,7 +378,7 @@ static void every_type_comes_back(void **state)
 	for (size_t i = 0; i < sizeof(data); i++)
 		data[i] = (unsigned char)(i * 37 + 11);
 	for (int dtype = 1; dtype <= 23; dtype++) {
-		size_t size = sp_tensor_message_element_size(dtype);
+		size_t size = sp_tensor_element_size(dtype);
 		serving_processor_tensor t = {"y", dtype, 2, dims, 6, data}, back;
 		unsigned char flags[] = {0, 1, 1, 0, 1, 0};
 		sp_error err;

@@ -25,14 +25,11 @@ static serving_processor_tensor tensor(const char *name, int dtype, int rank, co
 static void expect_text(const serving_processor_tensor *tensors, size_t count, bool row, bool exact,
 			const char *text)
 {
-	const serving_processor_tensor *list[8];
 	sp_buffer out;
 	sp_error err;
 
-	for (size_t i = 0; i < count; i++)
-		list[i] = &tensors[i];
 	sp_buffer_init(&out, 10000);
-	assert_ok(sp_json_response_write(&out, list, count, row, &err), &err);
+	assert_ok(sp_json_response_write(&out, tensors, count, row, &err), &err);
 	assert_false(out.failed);
 	if (!exact)
 		sp_json_remove_space(out.data);
@@ -49,14 +46,11 @@ static void expect(const serving_processor_tensor *tensors, size_t count, bool r
 static void expect_error(const serving_processor_tensor *tensors, size_t count, bool row,
 			 sp_status status, const char *words)
 {
-	const serving_processor_tensor *list[8];
 	sp_buffer out;
 	sp_error err;
 
-	for (size_t i = 0; i < count; i++)
-		list[i] = &tensors[i];
 	sp_buffer_init(&out, 10000);
-	assert_int_equal(sp_json_response_write(&out, list, count, row, &err), status);
+	assert_int_equal(sp_json_response_write(&out, tensors, count, row, &err), status);
 	assert_non_null(strstr(err.text, words));
 	sp_buffer_fini(&out);
 }
@@ -236,13 +230,12 @@ static void a_full_buffer_is_seen_by_the_caller(void **state)
 {
 	static const float data[100];
 	serving_processor_tensor t = TENSOR("a", SERVING_PROCESSOR_FLOAT, DIMS(100), data);
-	const serving_processor_tensor *list = &t;
 	sp_buffer out;
 	sp_error err;
 
 	(void)state;
 	sp_buffer_init(&out, 50);
-	assert_ok(sp_json_response_write(&out, &list, 1, true, &err), &err);
+	assert_ok(sp_json_response_write(&out, &t, 1, true, &err), &err);
 	assert_true(out.failed);
 	sp_buffer_fini(&out);
 }

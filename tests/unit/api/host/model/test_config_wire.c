@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "api/host/messages/config_message.h"
+#include "api/host/model/model_config.h"
 #include "tests/support/wire.h"
 
 /* A model; the policy is a finished message under its number. */
@@ -29,7 +29,7 @@ static sp_status decode(sp_model_configs **out, sp_buffer *list, sp_error *err)
 
 	sp_wire_message(&server, 1, list);
 	sp_wire_message(&request, 1, &server);
-	status = sp_config_message_decode(out, sp_wire_view(&request), err);
+	status = sp_model_configs_decode(out, sp_wire_view(&request), err);
 	sp_buffer_fini(&request);
 	return status;
 }
@@ -86,14 +86,14 @@ static void wrong_configurations_are_refused(void **state)
 	sp_buffer_fini(&many);
 	sp_wire_message(&list, 1, &item);
 	assert_int_equal(decode(&configs, &list, &err), SP_INVALID);
-	assert_string_equal(err.text, "more than 1000 versions");
+	assert_string_equal(err.text, "versions: there are too many of them");
 	list = sp_wire_begin();
 	sp_wire_bytes(&list, 1, (sp_bytes){"\x0a\3\0ab", 5});
 	assert_int_equal(decode(&configs, &list, &err), SP_INVALID);
-	assert_int_equal(sp_config_message_decode(&configs, (sp_bytes){"\x0a\0", 2}, &err),
+	assert_int_equal(sp_model_configs_decode(&configs, (sp_bytes){"\x0a\0", 2}, &err),
 			 SP_INVALID);
 	assert_non_null(strstr(err.text, "Only ModelConfigList is currently supported"));
-	assert_int_equal(sp_config_message_decode(&configs, (sp_bytes){"\x0a\2\x12\0", 4}, &err),
+	assert_int_equal(sp_model_configs_decode(&configs, (sp_bytes){"\x0a\2\x12\0", 4}, &err),
 			 SP_UNSUPPORTED);
 }
 
@@ -104,5 +104,5 @@ int main(void)
 		cmocka_unit_test(wrong_configurations_are_refused),
 	};
 
-	return cmocka_run_group_tests_name("config_message", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("config_wire", tests, NULL, NULL);
 }
