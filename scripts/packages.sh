@@ -1,23 +1,29 @@
 #!/bin/sh
 # The Debian 12 packages that the project needs.
 #
-#   packages.sh build|test|ci            prints the list: to build; to test, too; for all that .ci/run does
-#   packages.sh --ensure build|test|ci   installs what is missing, as root with apt;
-#                                        otherwise says what to install, and fails
+#   packages.sh LIST            prints it: to build; to test, too; ci, for all that .ci/run does;
+#                               packages, to make packages; machine, to try them on a fresh system
+#   packages.sh --ensure LIST   installs what is missing, as root with apt; otherwise says
+#                               what to install, and fails
 set -eu
 
 build_packages="gcc g++ make autoconf automake pkg-config \
 protobuf-c-compiler libprotobuf-c-dev libcjson-dev libsnappy-dev zlib1g-dev librocksdb-dev liburing-dev libre2-dev libevent-dev libnghttp2-dev libssl-dev libcurl4-openssl-dev curl"
 test_packages="$build_packages libcmocka-dev strace binutils python3 python3-prometheus-client"
 ci_packages="$test_packages python3-grpcio python3-protobuf python3-numpy clang libclang-rt-14-dev clang-format mold xz-utils"
+ci_packages="$ci_packages python3-yaml prometheus systemd" # what the files of deploy/ are checked with
+packages_packages="$build_packages build-essential debhelper lintian python3 xz-utils"
+machine_packages="debootstrap systemd-container dpkg-dev"
 
 list() {
 	case $1 in
 	build) echo "$build_packages" ;;
 	test) echo "$test_packages" ;;
 	ci) echo "$ci_packages" ;;
+	packages) echo "$packages_packages" ;;
+	machine) echo "$machine_packages" ;;
 	*)
-		echo "packages.sh: build, test or ci? (try --help)" >&2
+		echo "packages.sh: build, test, ci, packages or machine? (try --help)" >&2
 		exit 2
 		;;
 	esac

@@ -10,6 +10,7 @@
 #include "api/host/limits.h"
 #include "api/host/model/server_configs.h"
 #include "api/host/routes/route.h"
+#include "api/host/systemd.h"
 #include "api/host/workers.h"
 #include "base/log.h"
 
@@ -213,6 +214,8 @@ static sp_status start_server(sp_host *host, sp_error *err)
 
 	host->address_count = list_addresses(host, host->addresses);
 	options.address_count = host->address_count;
+	options.sockets = host->sockets;
+	SP_TRY(sp_systemd_take_sockets(host->sockets, host->addresses, host->address_count, err));
 	return sp_http_server_create(&host->serving.server, &options, err);
 }
 

@@ -33,8 +33,9 @@ typedef struct sp_host {
 	sp_arena *arena;                             /* of configuration files */
 	sp_http_address addresses[SP_MAX_ADDRESSES]; /* [address_count] */
 	size_t address_count;
-	const char *socket_address; /* "unix:PATH", of --grpc_socket_path; NULL: none */
-	sp_http_tls *tls;           /* NULL: plain */
+	int sockets[SP_MAX_ADDRESSES]; /* of the service manager; 0: none */
+	const char *socket_address;    /* "unix:PATH", of --grpc_socket_path; NULL: none */
+	sp_http_tls *tls;              /* NULL: plain */
 } sp_host;
 
 /*

@@ -10,6 +10,7 @@
 
 #include "api/host/flags.h"
 #include "api/host/host.h"
+#include "api/host/systemd.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -50,6 +51,7 @@ static void load(void *context)
 typedef struct signals {
 	int fd;
 	int64_t received_ns; /* when the first SIGTERM or SIGINT came; 0: not yet */
+	bool ready;          /* the service manager knows that models are served */
 } signals;
 
 static void fill(sigset_t *set)
@@ -101,6 +103,15 @@ static bool is_duplicate(signals *s)
 	return now_ns - s->received_ns < duplicate_ns;
 }
 
+static void reload(sp_host *host, const signals *s)
+{
+	if (s->ready)
+		sp_systemd_notify_reloading();
+	sp_host_reload(host);
+	if (s->ready)
+		sp_systemd_notify("READY=1");
+}
+
 /* The next SIGTERM or SIGINT that is not a duplicate; 0 if there is none. */
 static int read_signal(sp_host *host, signals *s)
 {
@@ -108,7 +119,7 @@ static int read_signal(sp_host *host, signals *s)
 
 	while (read(s->fd, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGHUP)
-			sp_host_reload(host);
+			reload(host, s);
 		else if (!is_duplicate(s))
 			return (int)info.ssi_signo;
 	}
@@ -132,6 +143,7 @@ static int wait_signal(sp_host *host, signals *s, int done_fd, int64_t timeout_m
 			left_ms = SP_UPKEEP_MS;
 		if (poll(pollers, 2, left_ms > 0 ? (int)left_ms : 0) == 0)
 			sp_host_upkeep(host);
+		sp_systemd_keep_alive();
 		received = read_signal(host, s);
 	} while (received == 0 && pollers[1].revents == 0 &&
 		 (timeout_ms < 0 || sp_clock_now_ns() < end_ns));
@@ -196,11 +208,14 @@ static bool drain(sp_host *host, signals *s, int first_signal)
 
 	sp_host_drain(host);
 	sp_log(SP_LOG_INFO, "draining");
+	s->ready = false;
+	sp_systemd_notify("STOPPING=1\nSTATUS=draining");
 	/* No delay for SIGINT, which comes from a terminal: there is no load balancer. */
 	if (first_signal == SIGTERM && wait_signal(host, s, -1, flags->drain_delay_in_ms) != 0)
 		return end_at_once(host);
 	end_ns = sp_clock_now_ns() + flags->drain_timeout_in_ms * 1000000;
 	while (!sp_host_stop(host, 50)) {
+		sp_systemd_keep_alive();
 		if (read_signal(host, s) != 0)
 			return end_at_once(host);
 		if (sp_clock_now_ns() >= end_ns)
@@ -256,6 +271,7 @@ static int serve(sp_host *host, signals *s)
 	loader l;
 	int received;
 
+	sp_systemd_notify("STATUS=loading");
 	sp_log(SP_LOG_INFO, "loading; probes are answered on port %u",
 	       (unsigned)sp_http_server_port(host->serving.server, 0));
 	wait_loaded_or_exit(host, s, &l);
@@ -267,6 +283,8 @@ static int serve(sp_host *host, signals *s)
 			_exit(1);
 		return 1;
 	}
+	s->ready = true;
+	sp_systemd_notify("READY=1\nSTATUS=serving");
 	received = wait_signal(host, s, -1, -1);
 	if (!drain(host, s, received)) {
 		sp_log(SP_LOG_WARNING, "ended before all requests were answered");

@@ -11,7 +11,7 @@
 #include "engine/tensor/tensor.h"
 #include "processor/request/endpoint.h"
 #include "processor/request/predict_codec.h"
-#include "processor/request/split.h"
+#include "processor/request/row_split.h"
 
 /*
  * One request on a session, which the caller owns until it resets it.

@@ -53,8 +53,8 @@ for command in inspect get verify image; do
 	says 0 "serving_tool $command PATH --help" out "$builddir/serving_tool" "$command" PATH --help
 done
 for script in "$srcdir"/run-tests "$srcdir"/quickstart "$srcdir"/autogen.sh "$srcdir"/.ci/run "$srcdir"/scripts/*.sh \
-	"$srcdir"/examples/serve_sample \
-	"$srcdir"/tests/checks/check_*.sh; do
+	"$srcdir"/examples/serve_sample "$srcdir"/scripts/build-packages \
+	"$srcdir"/tests/checks/check_*.sh "$srcdir"/tests/packages/test_packages.sh; do
 	[ -e "$script" ] || continue # a tarball has no .ci
 	answers_help "$script"
 	refuses_options "$script"

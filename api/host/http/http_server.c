@@ -120,7 +120,9 @@ static sp_status open_address(sp_http_server *server, size_t i, sp_error *err)
 	bool is_path = strncmp(address->host, prefix, sizeof(prefix) - 1) == 0;
 
 	server->addresses[i] = *address;
-	if (is_path) {
+	if (server->options.sockets != NULL && server->options.sockets[i] != 0) {
+		server->listen_fds[i] = server->options.sockets[i];
+	} else if (is_path) {
 		const char *path = address->host + sizeof(prefix) - 1;
 
 		SP_TRY(open_path(&server->listen_fds[i], path, err));

@@ -63,8 +63,10 @@ enum { SP_MAX_ADDRESSES = 4 };
 typedef struct sp_http_options {
 	const sp_http_address *addresses; /* each answers all protocols */
 	size_t address_count;             /* 1 to SP_MAX_ADDRESSES */
-	bool reuse_port; /* SO_REUSEPORT: several processes share the port's connections */
-	bool cors;       /* answers allow requests from any web page */
+	const int *sockets; /* of addresses: one that listens already, non-blocking, or 0.  NULL:
+			       none */
+	bool reuse_port;    /* SO_REUSEPORT: several processes share the port's connections */
+	bool cors;          /* answers allow requests from any web page */
 	size_t io_threads;
 	/* At the limit a connection without a whole request is closed, or new ones wait. */
 	size_t max_connections;

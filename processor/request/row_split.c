@@ -1,4 +1,4 @@
-#include "processor/request/split.h"
+#include "processor/request/row_split.h"
 
 #include <errno.h>
 #include <semaphore.h>

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "engine/rows/row_proof.h"
-#include "processor/request/split.h"
+#include "processor/request/row_split.h"
 #include "tests/support/small_model.h"
 
 /* Entry 0 of the small model adds a [-1] and b [-1], entry 1 gives back texts. */
