@@ -7,6 +7,7 @@
 #include "api/host/grpc/grpc.h"
 #include "api/host/infer/batcher.h"
 #include "api/host/infer/shadow.h"
+#include "api/host/samples/sample_log.h"
 #include "api/host/limits.h"
 #include "api/host/model/server_configs.h"
 #include "api/host/routes/route.h"
@@ -287,6 +288,18 @@ static sp_request_queue *create_queue(const sp_host *host, size_t runners)
 	return queue;
 }
 
+static sp_status start_samples(sp_host *host, sp_error *err)
+{
+	const sp_flags *flags = host->serving.flags;
+	const sp_record_limits limits = {.records = (uint64_t)flags->prediction_log_records,
+					 .bytes = (uint64_t)flags->prediction_log_mb * 1000000,
+					 .ns = flags->prediction_log_seconds * INT64_C(1000000000)};
+
+	SP_TRY(sp_sample_log_create(&host->samples, &limits, err));
+	sp_models_set_samples(host->serving.models, sp_sample_log_get_sink(host->samples));
+	return SP_OK;
+}
+
 static sp_status start(sp_host *host, sp_error *err)
 {
 	int64_t sessions = host->serving.flags->session_num;
@@ -302,6 +315,7 @@ static sp_status start(sp_host *host, sp_error *err)
 	set_memory(host);
 	SP_TRY(sp_shadow_create(&host->shadow, host->serving.models, err));
 	sp_models_set_shadow(host->serving.models, sp_shadow_get_sink(host->shadow));
+	SP_TRY(start_samples(host, err));
 	if (!host->serving.flags->enable_batching) /* which waits for other requests */
 		SP_TRY(sp_jobs_here_create(&host->serving.here,
 					   io_thread_count(host->serving.flags),
@@ -376,6 +390,7 @@ void sp_host_drain(sp_host *host)
 void sp_host_upkeep(sp_host *host)
 {
 	sp_upkeep_run(&host->upkeep, host->serving.server, &host->serving.memory);
+	sp_sample_log_tick(host->samples);
 }
 
 bool sp_host_is_busy(const sp_host *host)
@@ -410,6 +425,7 @@ void sp_host_finish(sp_host *host)
 	sp_request_queue_destroy(host->serving.orders);
 	sp_request_queue_destroy(host->serving.scrapes);
 	sp_shadow_destroy(host->shadow);
+	sp_sample_log_destroy(host->samples);
 	sp_models_destroy(host->serving.models);
 	sp_batcher_destroy(host->batcher);
 	sp_arena_destroy(host->arena);

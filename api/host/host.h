@@ -23,9 +23,10 @@
  */
 typedef struct sp_host {
 	sp_serving serving;
-	struct sp_workers *workers; /* workers.h */
-	struct sp_shadow *shadow;   /* infer/shadow.h */
-	struct sp_batcher *batcher; /* infer/batcher.h; NULL: requests are not batched */
+	struct sp_workers *workers;    /* workers.h */
+	struct sp_shadow *shadow;      /* infer/shadow.h */
+	struct sp_sample_log *samples; /* samples/sample_log.h */
+	struct sp_batcher *batcher;    /* infer/batcher.h; NULL: requests are not batched */
 	sp_batching_config batching;
 	sp_request_log request_log;
 	sp_observer observer;

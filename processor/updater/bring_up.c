@@ -134,7 +134,7 @@ static sp_request_target spare_target(const sp_update_state *u, const sp_version
 		.endpoint = version->runtime->configured};
 }
 
-/* Checks that the answer to a recorded request is close to that of the live version. */
+/* Checks that the answers to recorded requests are close to those of the live version. */
 static sp_status replay(sp_update_state *u, const sp_version *version, sp_error *err)
 {
 	const sp_config *config = u->source.config;
@@ -145,6 +145,8 @@ static sp_status replay(sp_update_state *u, const sp_version *version, sp_error 
 		return SP_OK;
 	r.old = spare_target(u, u->versions.live);
 	r.new = spare_target(u, version);
+	r.old_runtime = u->versions.live->runtime;
+	r.new_runtime = version->runtime;
 	SP_TRY(sp_replay_run(&r, &change, u->source.arena, err));
 	sp_log(SP_LOG_INFO, "the answer to %s changes by %g on average", r.file, change);
 	if (config->update_max_score_change == 0 || change <= config->update_max_score_change)

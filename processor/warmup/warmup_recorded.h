@@ -18,8 +18,7 @@
  * for a missing file).  Logs of requests other than Predict, which are not served here, are skipped
  * with a log line.
  *
- * Source: saved_model_warmup.md and prediction_log.proto of TensorFlow Serving; the file format:
- * record_writer.h of TensorFlow.
+ * Source: saved_model_warmup.md of TensorFlow Serving.
  */
 #define SP_WARMUP_RECORDED_FILE "assets.extra/tf_serving_warmup_requests"
 #define SP_WARMUP_MAX_RECORDS   1000

@@ -75,6 +75,7 @@ api/host/predict: base api/serving_processor.h api/host/json api/host/messages/m
 api/host/model: base api/serving_processor.h api/host/flags.h api/host/json api/host/metrics/counters.h api/host/model
 api/host/metrics: base api/serving_processor.h api/host/model/versions_report.h api/host/model/version_status.h api/host/metrics
 api/host/observe: base api/serving_processor.h api/host/flags.h api/host/http api/host/json api/host/metrics api/host/observe
+api/host/samples: base api/serving_processor.h api/host/infer api/host/messages api/host/metrics/counters.h api/host/model api/host/samples
 api/host/sticky: base api/serving_processor.h api/host/infer/tensors.h api/host/json api/host/messages api/host/predict api/host/sticky
 api/host/v2: base api/serving_processor.h api/host/infer/tensors.h api/host/json api/host/messages api/host/predict api/host/v2
 api/host/routes: base api/serving_processor.h api/host/describe api/host/eas api/host/flags.h api/host/worker.h api/host/http api/host/infer api/host/json api/host/messages api/host/metrics api/host/model api/host/observe api/host/predict api/host/routes api/host/sticky api/host/v2

@@ -186,6 +186,7 @@ sp_status sp_examples_run(sp_examples_result *out, const sp_servable *servable,
 					  .dims = dims,
 					  .count = count,
 					  .data = examples};
+	sp_servable unsampled = *servable; /* the examples are logged, not the tensors */
 	sp_infer_request request = {.signature = signature, .inputs = &input, .input_count = 1};
 	sp_status status;
 
@@ -195,10 +196,14 @@ sp_status sp_examples_run(sp_examples_result *out, const sp_servable *servable,
 	SP_TRY(sp_examples_check(signature, method, err));
 	if (count == 0)
 		return sp_error_set(err, SP_INVALID, "Input is empty.");
-	SP_TRY(sp_infer_run(servable, &request, limits, &out->owner, err));
+	unsampled.sampling = NULL;
+	SP_TRY(sp_infer_run(&unsampled, &request, limits, &out->owner, err));
 	status = method == SP_EXAMPLES_CLASSIFY ? take_classes(out, err) : take_values(out, err);
 	if (status != SP_OK)
 		sp_examples_result_fini(out);
+	else if (servable->sampling != NULL)
+		servable->samples->offer(servable->samples->context, servable, &request,
+					 &out->owner, out);
 	return status;
 }
 

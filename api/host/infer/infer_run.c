@@ -51,5 +51,8 @@ sp_status sp_infer_run(const sp_servable *servable, const sp_infer_request *requ
 	status = sp_infer_check(limits, now_ns, err);
 	if (status != SP_OK)
 		sp_infer_result_fini(result);
+	else if (servable->sampling != NULL)
+		servable->samples->offer(servable->samples->context, servable, request, result,
+					 NULL);
 	return status;
 }

@@ -38,16 +38,56 @@ static size_t entry_size(const serving_processor_tensor *tensor, size_t tensor_s
 	return sp_wire_field_size(strlen(tensor->name)) + sp_wire_field_size(tensor_size);
 }
 
-static unsigned char *put_output(unsigned char *at, const serving_processor_tensor *tensor,
-				 sp_tensor_style style)
+/* Adds the bytes of the entries of a map. */
+static sp_status add_entries_size(size_t *size, const serving_processor_tensor *tensors,
+				  size_t count, sp_tensor_style style, sp_error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t tensor_size = sp_tensor_message_encoded_size(&tensors[i], style);
+
+		if (tensor_size == 0)
+			return sp_tensor_message_no_field(&tensors[i], err);
+		*size += sp_wire_field_size(entry_size(&tensors[i], tensor_size));
+	}
+	return SP_OK;
+}
+
+static unsigned char *put_entry(unsigned char *at, uint32_t number,
+				const serving_processor_tensor *tensor, sp_tensor_style style)
 {
 	size_t name = strlen(tensor->name), size = sp_tensor_message_encoded_size(tensor, style);
 
-	at = sp_wire_put_header(at, SP_PREDICTED_OUTPUTS, entry_size(tensor, size));
+	at = sp_wire_put_header(at, number, entry_size(tensor, size));
 	at = sp_wire_put_header(at, SP_ENTRY_KEY, name);
 	at = sp_wire_put_bytes(at, tensor->name, name);
 	at = sp_wire_put_header(at, SP_ENTRY_VALUE, size);
 	return sp_tensor_message_put(at, tensor, style);
+}
+
+sp_status sp_predict_message_encode_request(sp_buffer *out, const sp_infer_request *request,
+					    const sp_model_spec *spec, sp_error *err)
+{
+	size_t spec_size = sp_model_spec_size(spec), size = sp_wire_field_size(spec_size);
+	unsigned char *at;
+
+	SP_TRY(add_entries_size(&size, request->inputs, request->input_count, SP_TENSOR_IN_FIELDS,
+				err));
+	for (size_t i = 0; i < request->output_count; i++)
+		size += sp_wire_field_size(strlen(request->outputs[i]));
+	at = (unsigned char *)sp_buffer_reserve(out, size);
+	if (at == NULL)
+		return sp_no_memory(err, "the request");
+	at = sp_wire_put_header(at, SP_REQUEST_SPEC, spec_size);
+	at = sp_model_spec_put(at, spec);
+	for (size_t i = 0; i < request->input_count; i++)
+		at = put_entry(at, SP_PREDICT_INPUTS, &request->inputs[i], SP_TENSOR_IN_FIELDS);
+	for (size_t i = 0; i < request->output_count; i++) {
+		size_t name = strlen(request->outputs[i]);
+
+		at = sp_wire_put_header(at, SP_PREDICT_OUTPUT_FILTER, name);
+		at = sp_wire_put_bytes(at, request->outputs[i], name);
+	}
+	return SP_OK;
 }
 
 sp_status sp_predict_message_encode(sp_buffer *out, const serving_processor_tensor *outputs,
@@ -58,18 +98,12 @@ sp_status sp_predict_message_encode(sp_buffer *out, const serving_processor_tens
 	size_t size = spec != NULL ? sp_wire_field_size(spec_size) : 0;
 	unsigned char *at;
 
-	for (size_t i = 0; i < count; i++) {
-		size_t tensor_size = sp_tensor_message_encoded_size(&outputs[i], style);
-
-		if (tensor_size == 0)
-			return sp_tensor_message_no_field(&outputs[i], err);
-		size += sp_wire_field_size(entry_size(&outputs[i], tensor_size));
-	}
+	SP_TRY(add_entries_size(&size, outputs, count, style, err));
 	at = (unsigned char *)sp_buffer_reserve(out, size);
 	if (at == NULL)
 		return sp_no_memory(err, "the response");
 	for (size_t i = 0; i < count; i++)
-		at = put_output(at, &outputs[i], style);
+		at = put_entry(at, SP_PREDICTED_OUTPUTS, &outputs[i], style);
 	if (spec != NULL) {
 		at = sp_wire_put_header(at, SP_PREDICTED_SPEC, spec_size);
 		sp_model_spec_put(at, spec);

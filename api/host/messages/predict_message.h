@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/host/infer/infer_call.h"
 #include "api/host/messages/message.h"
 #include "api/host/messages/tensor_message.h"
 #include "base/buffer.h"
@@ -61,6 +62,13 @@ SP_MUST_CHECK sp_status sp_predict_message_find(serving_processor_tensor *out, s
 /* SP_INVALID: which inputs of the request are missing, and which the signature lacks. */
 sp_status sp_predict_message_wrong_inputs(const sp_message_inputs *inputs, sp_bytes message,
 					  sp_message_memory *memory, sp_error *err);
+
+/*
+ * Appends a PredictRequest for the same as `request`.  Errors: as of sp_predict_message_encode().
+ */
+SP_MUST_CHECK sp_status sp_predict_message_encode_request(sp_buffer *out,
+							  const sp_infer_request *request,
+							  const sp_model_spec *spec, sp_error *err);
 
 /*
  * Appends a PredictResponse; without a model_spec and with arrays it is EAS's.

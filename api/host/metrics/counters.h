@@ -121,6 +121,8 @@ typedef struct sp_model_counters {
 	sp_job_costs costs; /* of predictions, from the whole request to its answer */
 	/* Of requests that a second version was to run as well. */
 	sp_counter shadow_alike, shadow_different, shadow_failed, shadow_dropped;
+	/* Of requests that were to be logged. */
+	sp_counter samples_written, samples_dropped;
 	/* Of batching: runs, and the requests and rows in them; runs whose requests were then run
 	 * alone; times from the call to the run. */
 	sp_counter batches, batch_requests, batch_rows, batch_reruns;

@@ -133,6 +133,16 @@ static void write_shadow(sp_buffer *out, const sp_model_state *model)
 			      (double)sp_counter_get(results[i].counter));
 }
 
+static void write_samples(sp_buffer *out, const sp_model_state *model)
+{
+	sp_metric_add(out, SP_METRIC_SAMPLES,
+		      LABELS(label_of(model), text_label("result", "written")),
+		      (double)sp_counter_get(&model->counters->samples_written));
+	sp_metric_add(out, SP_METRIC_SAMPLES,
+		      LABELS(label_of(model), text_label("result", "dropped")),
+		      (double)sp_counter_get(&model->counters->samples_dropped));
+}
+
 /* TensorFlow Serving's histogram has no model. */
 static void write_batch_waits(sp_buffer *out, const sp_model_state *model)
 {
@@ -270,6 +280,7 @@ void sp_metrics_write_host(sp_buffer *out, const sp_host_state *host)
 	write_each(out, host, SP_METRIC_IN_FLIGHT, write_in_flight);
 	write_each(out, host, SP_METRIC_VERSION_REQUESTS, write_version_requests);
 	write_each(out, host, SP_METRIC_SHADOW, write_shadow);
+	write_each(out, host, SP_METRIC_SAMPLES, write_samples);
 	write_each(out, host, SP_METRIC_BATCH_WAIT, write_batch_waits);
 	write_counter(out, host, SP_METRIC_BATCHES, offsetof(sp_model_counters, batches));
 	write_counter(out, host, SP_METRIC_BATCH_REQUESTS,

@@ -143,6 +143,56 @@ static sp_status read_label(void *out, const sp_config_field *field, sp_arena *a
 	return add_label(out, &label, arena, err);
 }
 
+/* ------------------------------------------------------------- sampled requests */
+
+#define SAMPLES(member) offsetof(sp_configured_samples, member)
+
+static sp_status read_rate(void *out, const sp_config_field *field, sp_arena *arena, sp_error *err)
+{
+	double *rate = out;
+
+	SP_TRY(sp_config_read_double(out, field, arena, err));
+	return *rate >= 0 && *rate <= 1 ? SP_OK
+					: sp_config_fail(field, "not a rate from 0 to 1", err);
+}
+
+static sp_status read_sampling(void *out, const sp_config_field *field, sp_arena *arena,
+			       sp_error *err)
+{
+	static const sp_config_member members[] = {
+		{"sampling_rate", SAMPLES(rate), read_rate, false},
+		{"attributes", 0, sp_config_skip, false},
+		END};
+
+	return sp_config_read_message(out, field, "tensorflow.serving.SamplingConfig", members,
+				      arena, err);
+}
+
+static sp_status read_collector(void *out, const sp_config_field *field, sp_arena *arena,
+				sp_error *err)
+{
+	static const sp_config_member members[] = {
+		{"type", SAMPLES(type), sp_config_read_text, false},
+		{"filename_prefix", SAMPLES(prefix), sp_config_read_text, false},
+		END};
+
+	return sp_config_read_message(out, field, "tensorflow.serving.LogCollectorConfig", members,
+				      arena, err);
+}
+
+/* Both forms of the file have the same members. */
+static sp_status read_logging(void *out, const sp_config_field *field, sp_arena *arena,
+			      sp_error *err)
+{
+	static const sp_config_member members[] = {
+		{"log_collector_config", 0, read_collector, false},
+		{"sampling_config", 0, read_sampling, false},
+		END};
+
+	return sp_config_read_message(out, field, "tensorflow.serving.LoggingConfig", members,
+				      arena, err);
+}
+
 /* ----------------------------------------------------------- the text format */
 
 static sp_status refuse_custom(void *out, const sp_config_field *field, sp_arena *arena,
@@ -180,7 +230,7 @@ static sp_status read_model(void *out, const sp_config_field *field, sp_arena *a
 		{"model_platform", AT(platform), sp_config_read_text, false},
 		{"model_version_policy", AT(policy), read_policy, false},
 		{"version_labels", 0, read_label, true},
-		{"logging_config", 0, sp_config_skip, false},
+		{"logging_config", AT(samples), read_logging, false},
 		END};
 	sp_model_config *config = add_model(out, err);
 
@@ -413,6 +463,7 @@ static sp_status read_json_model(void *out, const sp_config_field *field, sp_are
 		{"session_num", AT(session_num), sp_config_read_i64, false},
 		{"batching", AT(batching), read_batching, false},
 		{"max_requests", AT(max_requests), sp_config_read_i64, false},
+		{"logging_config", AT(samples), read_logging, false},
 		END};
 	sp_model_config *config = add_model(out, err);
 

@@ -56,6 +56,13 @@ typedef struct sp_configured_traffic {
 	double tolerance;           /* of the comparison, relative */
 } sp_configured_traffic;
 
+/* The sampled log of predictions (samples/sample_log.h). */
+typedef struct sp_configured_samples {
+	const char *type;   /* NULL: not given */
+	const char *prefix; /* of the files' names; NULL: not given */
+	double rate;        /* 0 to 1; 0: nothing is logged */
+} sp_configured_samples;
+
 typedef struct sp_model_config {
 	const char *name;
 	const char *base_path;        /* NULL: the processor's configuration says where */
@@ -70,6 +77,7 @@ typedef struct sp_model_config {
 	int64_t session_num;          /* 0: not given */
 	int64_t max_requests;         /* queued and computed at a time; 0: no limit of its own */
 	const sp_batching_config *batching; /* NULL: not given */
+	sp_configured_samples samples;
 } sp_model_config;
 
 typedef struct sp_model_configs {

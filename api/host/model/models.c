@@ -102,6 +102,17 @@ static void choose_shadow(const sp_table_entry *entry, sp_servable *out)
 	out->shadow_tolerance = traffic->tolerance;
 }
 
+static void choose_sampling(const sp_models *models, sp_servable *out)
+{
+	const sp_sampling *sampling = atomic_load_explicit(&out->model->sampling,
+							   memory_order_acquire);
+
+	if (sampling == NULL || sp_traffic_random() >= sampling->below)
+		return;
+	out->sampling = sampling;
+	out->samples = models->samples;
+}
+
 /* What else a held version is to be run with. */
 static void complete(const sp_models *models, const sp_table_entry *entry, sp_servable *out)
 {
@@ -111,6 +122,8 @@ static void complete(const sp_models *models, const sp_table_entry *entry, sp_se
 		choose_shadow(entry, out);
 		out->shadow = models->shadow;
 	}
+	if (models->samples != NULL)
+		choose_sampling(models, out);
 }
 
 static sp_status select_version(const sp_table_entry *entry, const sp_model_selector *asked,
@@ -286,6 +299,11 @@ sp_status sp_models_list(sp_models *models, const sp_model_summary **out, size_t
 void sp_models_set_shadow(sp_models *models, const sp_shadow_sink *shadow)
 {
 	models->shadow = shadow;
+}
+
+void sp_models_set_samples(sp_models *models, const sp_sample_sink *samples)
+{
+	models->samples = samples;
 }
 
 void sp_models_set_batcher(sp_models *models, struct sp_batcher *batcher,

@@ -22,12 +22,21 @@
  */
 typedef struct sp_models sp_models;
 
+/* How many of a model's requests are logged, and where to. */
+typedef struct sp_sampling {
+	struct sp_sampling *next; /* an earlier one of the model */
+	char *prefix;             /* of the files' names */
+	double rate;
+	uint64_t below; /* the rate of 2^32 */
+} sp_sampling;
+
 /* A model known by name.  It lives as long as `sp_models`, even if it is not served any more. */
 typedef struct sp_model {
 	const char *name;
 	uint32_t number; /* from 1 on; never reused */
 	atomic_uint_least64_t
 		max_requests; /* queued and computed at a time; 0: no limit of its own */
+	_Atomic(const sp_sampling *) sampling; /* NULL: none; lives as long as the model */
 	sp_model_counters counters;
 } sp_model;
 
@@ -45,6 +54,7 @@ typedef struct sp_model_selector {
 struct sp_servable;
 struct sp_infer_request; /* infer/infer_call.h */
 struct sp_infer_result;
+struct sp_examples_result; /* infer/examples.h */
 
 /* Where requests go that a second version is to run as well (infer/shadow.h). */
 typedef struct sp_shadow_sink {
@@ -53,6 +63,18 @@ typedef struct sp_shadow_sink {
 		      const struct sp_infer_request *request, const struct sp_infer_result *result);
 	void *context;
 } sp_shadow_sink;
+
+/* Where requests go that are to be logged (samples/sample_log.h). */
+typedef struct sp_sample_sink {
+	/*
+	 * Takes a copy of a request that `servable` has run with this result.  `examples` is what a
+	 * classification or regression made of the result; NULL: it is a prediction.
+	 */
+	void (*offer)(void *context, const struct sp_servable *servable,
+		      const struct sp_infer_request *request, const struct sp_infer_result *result,
+		      const struct sp_examples_result *examples);
+	void *context;
+} sp_sample_sink;
 
 /* A version that the caller holds until sp_servable_release(). */
 typedef struct sp_servable {
@@ -63,8 +85,10 @@ typedef struct sp_servable {
 	bool follows_field;     /* an input of the request may decide: sp_models_follow_field() */
 	int64_t shadow_version; /* that the request is to be run by as well, later; -1: none */
 	double shadow_tolerance;
-	const sp_shadow_sink *shadow; /* for that; NULL: none */
-	struct sp_batcher *batcher;   /* by which requests run; NULL: they are not batched */
+	const sp_shadow_sink *shadow;  /* for that; NULL: none */
+	const sp_sampling *sampling;   /* by which the request is to be logged; NULL: it is not */
+	const sp_sample_sink *samples; /* for that */
+	struct sp_batcher *batcher;    /* by which requests run; NULL: they are not batched */
 } sp_servable;
 
 /*
@@ -97,6 +121,9 @@ void sp_models_follow_field(sp_models *models, sp_servable *servable, sp_field_f
 
 /* Call it before sp_models_load(); the sink must outlive the registry. */
 void sp_models_set_shadow(sp_models *models, const sp_shadow_sink *shadow);
+
+/* The same for the sink of requests that are to be logged. */
+void sp_models_set_samples(sp_models *models, const sp_sample_sink *samples);
 
 /*
  * Batches requests (infer/batcher.h), by `config` unless a model has parameters of its own; before

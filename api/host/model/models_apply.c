@@ -86,6 +86,59 @@ static void clear_labels(sp_managed_model *model)
 	model->label_count = 0;
 }
 
+/* One with these values, made if there never was one before; NULL when out of memory. */
+static const sp_sampling *find_sampling(sp_managed_model *model,
+					const sp_configured_samples *samples)
+{
+	sp_sampling *sampling = model->samplings;
+
+	while (sampling != NULL &&
+	       (sampling->rate != samples->rate || strcmp(sampling->prefix, samples->prefix) != 0))
+		sampling = sampling->next;
+	if (sampling != NULL)
+		return sampling;
+	sampling = sp_alloc_zero(1, sizeof(*sampling));
+	if (sampling == NULL || (sampling->prefix = sp_alloc_text(samples->prefix)) == NULL) {
+		sp_free(sampling);
+		return NULL;
+	}
+	sampling->rate = samples->rate;
+	sampling->below = (uint64_t)(samples->rate * 4294967296.0);
+	sampling->next = model->samplings;
+	model->samplings = sampling;
+	return sampling;
+}
+
+/* Why the configuration of a log writes none; NULL: it does. */
+static const char *find_no_log(const sp_configured_samples *samples)
+{
+	static const char *const types[] = {"", "file", "tfrecord"};
+	bool known = samples->type == NULL;
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		known = known || strcmp(samples->type, types[i]) == 0;
+	if (!known)
+		return "the type of its log_collector_config is not \"file\"";
+	return samples->prefix != NULL && *samples->prefix != '\0'
+		       ? NULL
+		       : "its log_collector_config has no filename_prefix";
+}
+
+/* What TensorFlow Serving would start with is no error.  Requests in progress keep what they have.
+ */
+static void set_sampling(sp_managed_model *model, const sp_configured_samples *samples)
+{
+	const char *why = samples->rate > 0 ? find_no_log(samples) : NULL;
+	const sp_sampling *sampling = NULL;
+
+	if (samples->rate > 0 && why == NULL && (sampling = find_sampling(model, samples)) == NULL)
+		why = "there is no memory for it";
+	if (why != NULL)
+		sp_log(SP_LOG_WARNING, "model %s: no requests are logged: %s", model->public.name,
+		       why);
+	atomic_store_explicit(&model->public.sampling, sampling, memory_order_release);
+}
+
 static void configure(sp_managed_model *model, const sp_model_config *config)
 {
 	/* Loaded again, beside the old ones, which go afterwards. */
@@ -101,8 +154,20 @@ static void configure(sp_managed_model *model, const sp_model_config *config)
 			sp_models__retry(unit);
 	model->config = config;
 	atomic_store(&model->public.max_requests, (uint64_t)config->max_requests);
+	set_sampling(model, &config->samples);
 	model->poll_ns = 0;
 	model->changes++;
+}
+
+static void clear_samplings(sp_managed_model *model)
+{
+	sp_sampling *next;
+
+	for (sp_sampling *sampling = model->samplings; sampling != NULL; sampling = next) {
+		next = sampling->next;
+		sp_free(sampling->prefix);
+		sp_free(sampling);
+	}
 }
 
 static void remove_model(sp_managed_model *model)
@@ -467,6 +532,7 @@ void sp_models_destroy(sp_models *models)
 		while (model->units != NULL)
 			sp_models__drop_unit(model, model->units);
 		clear_labels(model);
+		clear_samplings(model);
 		sp_free((void *)(uintptr_t)model->public.name);
 		sp_free(model);
 	}

@@ -62,6 +62,7 @@ typedef struct sp_managed_model {
 	sp_unit *units;
 	sp_configured_label *labels; /* [label_count] in effect; their texts are owned, too */
 	size_t label_count;
+	sp_sampling *samplings; /* all there ever were; the names are owned, too */
 	sp_past_version past[SP_PAST_VERSIONS];
 	size_t past_count; /* ever; the newest are kept */
 } sp_managed_model;
@@ -74,6 +75,7 @@ struct sp_models {
 	bool strict; /* one model, given by flags, that must open at the first attempt */
 	sp_table_readers *readers;
 	const sp_shadow_sink *shadow;                 /* constant once loaded; NULL: none */
+	const sp_sample_sink *samples;                /* likewise */
 	struct sp_batcher *batcher;                   /* likewise */
 	const sp_batching_config *batching;           /* likewise; of models without their own */
 	_Atomic(sp_model *) by_number[SP_MAX_MODELS]; /* number - 1 */
