@@ -8,6 +8,7 @@
 
 #include "api/serving_processor.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "tests/support/paths.h"
 #include "tests/support/text_models.h"
 
@@ -270,6 +271,45 @@ static void a_replayed_request_is_compared_over_graphs(void **state)
 	assert_int_equal(live_number(), 3);
 }
 
+/* The request of before as two records of PredictionLog, beside one of another kind. */
+static void recorded_requests_are_replayed(void **state)
+{
+	static const char record[] = "\x32\x18\x0a\x16\x12\x14\x0a\x02x0\x12\x0e\x08\x01"
+				     "\x12\x04\x12\x02\x08\x01\x2a\x04\0\0\x80\x40";
+	char more[SP_PATH_SIZE + 128], path[SP_PATH_SIZE + 16], file[256];
+	const sp_bytes records[] = {
+		{record, sizeof(record) - 1}, {"\x12\0", 2}, {record, sizeof(record) - 1}};
+	size_t size = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		uint64_t length = records[i].size;
+		uint32_t crcs[] = {sp_crc32c_mask(sp_crc32c(0, &length, sizeof(length))),
+				   sp_crc32c_mask(sp_crc32c(0, records[i].data, length))};
+
+		memcpy(file + size, &length, sizeof(length));
+		memcpy(file + size + 8, &crcs[0], sizeof(crcs[0]));
+		memcpy(file + size + 12, records[i].data, length);
+		memcpy(file + size + 12 + length, &crcs[1], sizeof(crcs[1]));
+		size += 16 + length;
+	}
+	sp_temp_write(base, "/records", (sp_bytes){file, size});
+	snprintf(path, sizeof(path), "%s/records", base);
+	snprintf(more, sizeof(more),
+		 ", \"update_replay_file\": \"%s\", \"update_max_score_change\": 5", path);
+	write_version(1, &one_input);
+	open_model(more);
+	write_version(2, &(sp_sum_model){"serving_default", "sum", 1, 3});
+	await_told("changes by 8 on average");
+	assert_int_equal(live_number(), 1);
+	write_version(3, &(sp_sum_model){"serving_default", "sum", 1, 2});
+	await_number(3);
+	sp_temp_write(base, "/records", (sp_bytes){file, size - 1});
+	write_version(4, &(sp_sum_model){"serving_default", "sum", 1, 2});
+	await_told("records: record 2: it ends in a record of 26 bytes");
+	assert_int_equal(live_number(), 3);
+}
+
 static serving_processor_code run_with(const serving_processor_handle *held,
 				       const serving_processor_run_options *options,
 				       const char *text)
@@ -425,6 +465,7 @@ int main(void)
 		CASE(a_version_without_the_signature_is_refused),
 		CASE(or_another_is_served_in_its_place),
 		CASE(a_replayed_request_is_compared_over_graphs),
+		CASE(recorded_requests_are_replayed),
 		CASE(a_run_ends_at_its_deadline_or_by_its_flag),
 		CASE(options_of_another_size),
 		CASE(steps_are_told),

@@ -22,7 +22,8 @@ static void tensorflow_servings_form(void **state)
 		"    model_version_policy { specific { versions: 3 versions: [1, 2] } }\n"
 		"    version_labels { key: 'stable' value: 1 }\n"
 		"    version_labels { key: 'canary' value: 2 }\n"
-		"    logging_config { sampling_config { sampling_rate: 0.1 } } }\n"
+		"    logging_config { log_collector_config { type: 'file' filename_prefix: "
+		"'/l/a' } sampling_config { sampling_rate: 0.1 } } }\n"
 		"  config: { name: 'b', base_path: '/m/b',\n"
 		"    model_version_policy: { latest: { num_versions: 2 } } }\n"
 		"  config { name: 'c' base_path: 's' model_version_policy { all {} } }\n"
@@ -40,6 +41,10 @@ static void tensorflow_servings_form(void **state)
 	assert_int_equal(c->label_count, 2);
 	assert_string_equal(c->labels[1].label, "canary");
 	assert_int_equal(c->labels[1].version, 2);
+	assert_string_equal(c->samples.type, "file");
+	assert_string_equal(c->samples.prefix, "/l/a");
+	assert_true(c->samples.rate == 0.1);
+	assert_true(c[1].samples.rate == 0);
 	assert_int_equal(c[1].policy.kind, SP_POLICY_LATEST);
 	assert_int_equal(c[1].policy.latest, 2);
 	assert_int_equal(c[2].policy.kind, SP_POLICY_ALL);
@@ -60,6 +65,8 @@ static void the_form_in_json(void **state)
 		"\"split\": {\"shares\": [{\"label\": \"canary\", \"percent\": 5}],"
 		" \"sticky_header\": \"x-user\", \"sticky_field\": \"user_id\"},"
 		"\"shadow\": {\"version\": 2, \"percent\": 10, \"tolerance\": 0.01},"
+		"\"logging_config\": {\"log_collector_config\": {\"filename_prefix\": \"/l\"},"
+		" \"sampling_config\": {\"sampling_rate\": 1}},"
 		"\"session_num\": 3},"
 		"{\"name\": \"b\", \"processor_config\": {\"checkpoint_dir\": \"/c\"}},"
 		"{\"name\": \"c\", \"base_path\": \"/c\", \"version_policy\": \"all\","
@@ -78,6 +85,8 @@ static void the_form_in_json(void **state)
 	assert_int_equal(c->traffic.shadow.version, 2);
 	assert_true(c->traffic.tolerance == 0.01);
 	assert_int_equal(c->session_num, 3);
+	assert_string_equal(c->samples.prefix, "/l");
+	assert_true(c->samples.rate == 1);
 	assert_string_equal(c[1].processor_config, "{\"checkpoint_dir\": \"/c\"}");
 	assert_null(c[1].base_path);
 	assert_int_equal(c[2].policy.kind, SP_POLICY_ALL);
@@ -116,6 +125,11 @@ static void what_is_refused(void **state)
 		 "unsupported model_platform \"caffe\""},
 		{LIST("config { name: 'a' base_path: '/' } config { name: 'a' base_path: '/b' }"),
 		 "Illegal to list model a multiple times"},
+		{LIST("config { name: 'a' base_path: '/' logging_config { sampling_config { "
+		      "sampling_rate: 1.5 } } }"),
+		 "not a rate from 0 to 1"},
+		{LIST("config { name: 'a' base_path: '/' logging_config { path: '/l' } }"),
+		 "LoggingConfig\" has no field named \"path\""},
 		{"custom_model_config {}", "only model_config_list is supported"},
 		{"{\"models\": [{\"name\": \"a\", \"x\": 1}]}", PARSING_JSON "1:32: Message type"},
 		{"{\"models\": [{\"name\": \"a\"", PARSING_JSON "JSON Parse error"},
