@@ -270,15 +270,15 @@ def examples_are_logged():
         assert len(fields(sub(log, 2, 1))[1]) == 2
 
 
-def json_config():
+def json_config(rate=1, **more):
     with open(folder + "/models.json", "w") as file:
         json.dump({"models": [{"name": "types", "base_path": folder + "/tf2-signatures", "logging_config": {
-            "log_collector_config": {"filename_prefix": folder + "/log/killed"}, "sampling_config": {"sampling_rate": 1}}}]}, file)
+            "log_collector_config": {"filename_prefix": folder + "/log/killed"}, "sampling_config": {"sampling_rate": rate}}, **more}]}, file)
     return "--model_config_file=" + folder + "/models.json"
 
 
 def a_kill_leaves_whole_records():
-    """In the form of JSON.  What is left is finished by the next process, without half a record."""
+    """In the form of JSON.  What is left is finished by the next process, without half a record.  A reload may end the log."""
     global url
     host, url = start(json_config())
     for _ in range(3):
@@ -296,6 +296,13 @@ def a_kill_leaves_whole_records():
     await_count(written("types"), 3)
     await_count(written("types", "dropped"), 0)
     assert len(glob.glob(folder + "/log/killed-*.tfrecord.part")) == 1
+    json_config(0, version_labels={"later": 123})
+    host.send_signal(signal.SIGHUP)
+    for _ in range(1000):
+        if call(url + "/v1/models/types/labels/later")[0] == 200:
+            break
+        time.sleep(0.01)
+    ask(PREDICT, {"inputs": INPUTS})  # is not logged any more
     end(host)
     assert sorted(len(records_of(path)[0]) for path in closed("killed")) == [1, 2, 3]
     assert not any(records_of(path)[1] for path in closed("killed"))

@@ -289,7 +289,11 @@ static sp_status read_message(sp_model_configs *configs, sp_bytes request, sp_er
 				    "ServerConfig type not supported by HandleReloadConfigRequest."
 				    " Only ModelConfigList is currently supported");
 	SP_TRY(sp_config_wire_parse(&first, config, configs->arena, err));
-	return read_server(configs, first, err);
+	SP_TRY(read_server(configs, first, err));
+	/* Who sends messages does not say where files are written. */
+	for (size_t i = 0; i < configs->count; i++)
+		configs->items[i].samples.stays = true;
+	return SP_OK;
 }
 
 /* ------------------------------------------------------------------------ JSON */

@@ -61,6 +61,7 @@ typedef struct sp_configured_samples {
 	const char *type;   /* NULL: not given */
 	const char *prefix; /* of the files' names; NULL: not given */
 	double rate;        /* 0 to 1; 0: nothing is logged */
+	bool stays;         /* as it is: the rest was not given */
 } sp_configured_samples;
 
 typedef struct sp_model_config {

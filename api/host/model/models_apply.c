@@ -154,7 +154,8 @@ static void configure(sp_managed_model *model, const sp_model_config *config)
 			sp_models__retry(unit);
 	model->config = config;
 	atomic_store(&model->public.max_requests, (uint64_t)config->max_requests);
-	set_sampling(model, &config->samples);
+	if (!config->samples.stays)
+		set_sampling(model, &config->samples);
 	model->poll_ns = 0;
 	model->changes++;
 }

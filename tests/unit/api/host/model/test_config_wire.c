@@ -43,6 +43,7 @@ static void models_are_read(void **state)
 	(void)state;
 	item = model("a", 0, (sp_bytes){"", 0});
 	sp_wire_bytes(&item, 8, (sp_bytes){"\x0a\6stable\x10\7", 10});
+	sp_wire_bytes(&item, 6, (sp_bytes){"\x0a\4\x12\2/l\x12\x09\x09\0\0\0\0\0\0\xf0\x3f", 17});
 	sp_wire_message(&list, 1, &item);
 	item = model("b", 100, (sp_bytes){"\x08\3", 2});
 	sp_wire_message(&list, 1, &item);
@@ -59,6 +60,8 @@ static void models_are_read(void **state)
 	assert_int_equal(configs->items[0].label_count, 1);
 	assert_string_equal(configs->items[0].labels[0].label, "stable");
 	assert_int_equal(configs->items[0].labels[0].version, 7);
+	assert_true(configs->items[0].samples.stays);
+	assert_true(configs->items[0].samples.rate == 0);
 	assert_int_equal(configs->items[1].policy.latest, 3);
 	assert_int_equal(configs->items[2].policy.kind, SP_POLICY_ALL);
 	assert_int_equal(configs->items[3].policy.kind, SP_POLICY_SPECIFIC);
