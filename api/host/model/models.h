@@ -22,12 +22,16 @@
  */
 typedef struct sp_models sp_models;
 
+struct sp_http_request; /* http/http_request.h */
+
 /* A model known by name.  It lives as long as `sp_models`, even if it is not served any more. */
 typedef struct sp_model {
 	const char *name;
 	uint32_t number; /* from 1 on; never reused */
 	atomic_uint_least64_t
 		max_requests; /* queued and computed at a time; 0: no limit of its own */
+	/* A request that waits for the steps of the model's next run; NULL: none. */
+	_Atomic(struct sp_http_request *) profile;
 	sp_model_counters counters;
 } sp_model;
 
