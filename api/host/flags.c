@@ -188,7 +188,7 @@ static sp_status set_defaults(sp_flags *out, bool tfs, sp_error *err)
 	for (size_t i = 0; i < FLAG_COUNT; i++)
 		if (flags[i].initial != NULL)
 			SP_TRY(set(out, &flags[i], flags[i].initial, err));
-	out->port = -1;
+	out->port = out->admin_port = -1;
 	out->tfs = tfs;
 	for (size_t i = 0; tfs && i < sizeof(tfs_defaults) / sizeof(tfs_defaults[0]); i++)
 		SP_TRY(set(out, find(tfs_defaults[i].name), tfs_defaults[i].initial, err));

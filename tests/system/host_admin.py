@@ -226,6 +226,7 @@ def main(program, folder, model):
         with open(folder + "/" + name) as file:
             assert TOKEN not in file.read()
     check_flags(program, folder)
+    shutil.rmtree(folder + "/model/9")
     host = Host(program, folder, model, "--status_page")
     assert host.call(host.main, "GET", "/")[0] == 200 and json.loads(host.call(host.main, "GET", "/status.json")[2])["models"]
     assert host.call(host.main, "GET", "/heap")[0] == 404
