@@ -27,7 +27,7 @@ class Browser:
         # The descriptors must not be in each other's place before they are moved.
         to_read, to_write = (os.dup2(fd, fd + 50, inheritable=True) for fd in (to_read, to_write))
         with open(folder + "/chromium.log", "w") as log:
-            self.process = subprocess.Popen(["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-lcd-text", "--disable-dev-shm-usage", "--no-first-run",
+            self.process = subprocess.Popen(["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-lcd-text", "--hide-scrollbars", "--disable-dev-shm-usage", "--no-first-run",
                                              "--remote-debugging-pipe", "--user-data-dir=" + folder + "/chromium", "about:blank"],
                                             stdout=log, stderr=log, preexec_fn=take_pipes, close_fds=False)
         os.close(to_read)
