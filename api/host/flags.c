@@ -188,7 +188,7 @@ static sp_status set_defaults(sp_flags *out, bool tfs, sp_error *err)
 	for (size_t i = 0; i < FLAG_COUNT; i++)
 		if (flags[i].initial != NULL)
 			SP_TRY(set(out, &flags[i], flags[i].initial, err));
-	out->port = -1;
+	out->port = out->admin_port = -1;
 	out->tfs = tfs;
 	for (size_t i = 0; tfs && i < sizeof(tfs_defaults) / sizeof(tfs_defaults[0]); i++)
 		SP_TRY(set(out, find(tfs_defaults[i].name), tfs_defaults[i].initial, err));
@@ -268,12 +268,33 @@ static sp_status check_ports(const sp_flags *flags_read, sp_error *err)
 	return SP_OK;
 }
 
+/* Whether only this machine can reach an address. */
+static bool is_loopback(const char *host)
+{
+	return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
+	       strcmp(host, "localhost") == 0;
+}
+
+static sp_status check_admin(const sp_flags *flags_read, sp_error *err)
+{
+	bool has_token = flags_read->admin_token_file != NULL;
+
+	if (flags_read->admin_port < 0 && has_token)
+		return sp_error_set(err, SP_INVALID, "--admin_token_file needs --admin_port");
+	if (flags_read->admin_port >= 0 && !has_token && !is_loopback(flags_read->admin_host))
+		return sp_error_set(err, SP_INVALID,
+				    "--admin_host=%s needs --admin_token_file: others can reach it",
+				    flags_read->admin_host);
+	return SP_OK;
+}
+
 static sp_status check(sp_flags *flags_read, sp_error *err)
 {
 	if (flags_read->version || flags_read->help)
 		return SP_OK;
 	SP_TRY(check_source(flags_read, err));
 	SP_TRY(check_ports(flags_read, err));
+	SP_TRY(check_admin(flags_read, err));
 	if (flags_read->use_alts_credentials)
 		return sp_error_set(err, SP_INVALID, "--use_alts_credentials is not supported");
 	if (flags_read->processor_config != NULL && flags_read->session_num != 0)
@@ -319,11 +340,8 @@ static bool is_tfs(int argc, char **argv)
  */
 static bool may_order_by_rpc(const sp_flags *out)
 {
-	const char *host = out->rest_api_host;
-	bool loopback = strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
-			strcmp(host, "localhost") == 0;
-
-	return out->admin_routes || out->tfs || (out->model_config_file != NULL && loopback);
+	return out->admin_routes || out->tfs ||
+	       (out->model_config_file != NULL && is_loopback(out->rest_api_host));
 }
 
 sp_status sp_flags_parse(sp_flags *out, int argc, char **argv, sp_error *err)

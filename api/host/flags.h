@@ -18,7 +18,7 @@
 typedef struct sp_flags {
 #define SP_FLAG_TEXT(name, ...)   const char *name;
 #define SP_FLAG_CHOICE(name, ...) const char *name;
-#define SP_FLAG_NUMBER(name, ...) int64_t name; /* port: -1 if it is not given */
+#define SP_FLAG_NUMBER(name, ...) int64_t name; /* ports: -1 if not given and without default */
 #define SP_FLAG_SWITCH(name, ...) bool name;
 #include "api/host/flags.inc"
 #undef SP_FLAG_TEXT

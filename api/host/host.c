@@ -10,6 +10,8 @@
 #include "api/host/samples/sample_log.h"
 #include "api/host/limits.h"
 #include "api/host/model/server_configs.h"
+#include "api/host/routes/admin_token.h"
+#include "api/host/routes/profile.h"
 #include "api/host/routes/route.h"
 #include "api/host/systemd.h"
 #include "api/host/workers.h"
@@ -21,6 +23,9 @@ enum { MAX_ORDERS = 4, MAX_SCRAPES = 4, FIRST_ARENA = 4 << 10 };
 enum { BATCH_WAITERS = 64 };
 
 enum { MAX_HEAD_BYTES = 16 << 10, HEAD_TIMEOUT_MS = 10000 };
+
+/* Of the admin listener, whose thread and connections are its own: it answers when others wait. */
+enum { ADMIN_CONNECTIONS = 32, ADMIN_BODY_BYTES = 64 << 10 };
 
 static int64_t cpu_count(void)
 {
@@ -37,6 +42,13 @@ static void handle(void *context, sp_http_request *request)
 		sp_grpc_route(&host->serving, request);
 	else
 		sp_route(&host->serving, request);
+}
+
+static void handle_admin(void *context, sp_http_request *request)
+{
+	sp_host *host = context;
+
+	sp_route_admin_listener(&host->serving, request);
 }
 
 static const sp_http_stream_handler *open_stream(void *context, sp_http_stream *stream,
@@ -68,6 +80,8 @@ static void note_answer(void *context, const sp_http_outcome *outcome)
 			       outcome);
 	sp_observer_note(&host->observer, outcome, kind, model != NULL ? model->name : NULL,
 			 &trace);
+	if (model != NULL)
+		sp_profile_note(model, outcome->record);
 }
 
 /* --max_connections, or less if the number of descriptors is lower. */
@@ -148,6 +162,9 @@ static sp_status read_configs(sp_host *host, sp_error *err)
 	if (host->arena == NULL)
 		return sp_no_memory(err, "the configuration");
 	host->serving.metrics_path = flags->metrics_path;
+	if (flags->admin_token_file != NULL)
+		SP_TRY(sp_admin_token_read(&host->serving.admin_token, flags->admin_token_file,
+					   host->arena, err));
 	if (flags->monitoring_config_file != NULL) {
 		SP_TRY(sp_monitoring_config_read(&monitoring, flags->monitoring_config_file,
 						 host->arena, err));
@@ -188,6 +205,46 @@ static size_t io_thread_count(const sp_flags *flags)
 	return (size_t)(asked != 0 ? asked : (cpu_count() + 7) / 8);
 }
 
+/* Sets the addresses, and the sockets that the service manager has for them. */
+static sp_status open_sockets(sp_host *host, sp_error *err)
+{
+	const sp_flags *flags = host->serving.flags;
+	size_t count = list_addresses(host, host->addresses);
+
+	host->address_count = count;
+	if (flags->admin_port >= 0)
+		host->addresses[count++] = (sp_http_address){flags->admin_host,
+							     (uint16_t)flags->admin_port, NULL};
+	return sp_systemd_take_sockets(host->sockets, host->addresses, count, err);
+}
+
+/* A server must have been stopped before it is destroyed. */
+static sp_status start_admin(sp_host *host, sp_error *err)
+{
+	const sp_flags *flags = host->serving.flags;
+	const sp_http_options options = {
+		.addresses = &host->addresses[host->address_count],
+		.sockets = &host->sockets[host->address_count],
+		.address_count = 1,
+		.reuse_port = flags->reuse_port,
+		.io_threads = 1,
+		.max_connections = ADMIN_CONNECTIONS,
+		.max_head_bytes = MAX_HEAD_BYTES,
+		.max_body_bytes = ADMIN_BODY_BYTES,
+		.request_timeout_ms = flags->rest_api_timeout_in_ms,
+		.head_timeout_ms = HEAD_TIMEOUT_MS,
+		.idle_timeout_ms = flags->idle_timeout_in_ms,
+		.handler = handle_admin,
+		.observer = note_answer,
+		.context = host,
+	};
+	sp_status status = sp_http_server_create(&host->admin, &options, err);
+
+	while (status != SP_OK && !sp_http_server_stop(host->serving.server, 100))
+		;
+	return status;
+}
+
 static sp_status start_server(sp_host *host, sp_error *err)
 {
 	const sp_flags *flags = host->serving.flags;
@@ -213,11 +270,11 @@ static sp_status start_server(sp_host *host, sp_error *err)
 		.context = host,
 	};
 
-	host->address_count = list_addresses(host, host->addresses);
+	SP_TRY(open_sockets(host, err));
 	options.address_count = host->address_count;
 	options.sockets = host->sockets;
-	SP_TRY(sp_systemd_take_sockets(host->sockets, host->addresses, host->address_count, err));
-	return sp_http_server_create(&host->serving.server, &options, err);
+	SP_TRY(sp_http_server_create(&host->serving.server, &options, err));
+	return flags->admin_port >= 0 ? start_admin(host, err) : SP_OK;
 }
 
 /*
@@ -385,6 +442,8 @@ void sp_host_drain(sp_host *host)
 {
 	atomic_store(&host->serving.draining, true);
 	sp_http_server_drain(host->serving.server);
+	if (host->admin != NULL)
+		sp_http_server_drain(host->admin);
 }
 
 void sp_host_upkeep(sp_host *host)
@@ -404,7 +463,9 @@ bool sp_host_is_busy(const sp_host *host)
 bool sp_host_stop(sp_host *host, int64_t timeout_ms)
 {
 	sp_host_drain(host);
-	return sp_http_server_stop(host->serving.server, timeout_ms);
+	sp_profile_end(&host->serving);
+	return sp_http_server_stop(host->serving.server, timeout_ms) &&
+	       (host->admin == NULL || sp_http_server_stop(host->admin, timeout_ms));
 }
 
 /* Order: threads that answer requests, the server, then what both use. */
@@ -418,6 +479,7 @@ void sp_host_finish(sp_host *host)
 		sp_request_queue_close(host->serving.scrapes);
 	sp_workers_destroy(host->workers);
 	sp_http_server_destroy(host->serving.server);
+	sp_http_server_destroy(host->admin);
 	sp_observer_close(&host->observer);
 	sp_http_tls_destroy(host->tls);
 	sp_jobs_here_destroy(host->serving.here);

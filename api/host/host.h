@@ -31,8 +31,10 @@ typedef struct sp_host {
 	sp_request_log request_log;
 	sp_observer observer;
 	sp_upkeep upkeep;
-	sp_arena *arena;                             /* of configuration files */
-	sp_http_address addresses[SP_MAX_ADDRESSES]; /* [address_count] */
+	sp_arena *arena;       /* of configuration files */
+	sp_http_server *admin; /* for operators; NULL: none */
+	/* [address_count], and behind them that of `admin`, if there is one. */
+	sp_http_address addresses[SP_MAX_ADDRESSES];
 	size_t address_count;
 	int sockets[SP_MAX_ADDRESSES]; /* of the service manager; 0: none */
 	const char *socket_address;    /* "unix:PATH", of --grpc_socket_path; NULL: none */

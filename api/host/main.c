@@ -169,15 +169,15 @@ static sp_status write_port(const char *path, uint16_t port, sp_error *err)
 	return SP_OK;
 }
 
-static void say_address(const sp_http_address *address, uint16_t port)
+static void say_address(const char *what, const sp_http_address *address, uint16_t port)
 {
 	bool is_path = strncmp(address->host, "unix:", 5) == 0;
 	bool v6 = strchr(address->host, ':') != NULL;
 
 	if (is_path)
-		sp_log(SP_LOG_INFO, "listening on %s", address->host);
+		sp_log(SP_LOG_INFO, "%s on %s", what, address->host);
 	else
-		sp_log(SP_LOG_INFO, "listening on %s://%s%s%s:%u",
+		sp_log(SP_LOG_INFO, "%s on %s://%s%s%s:%u", what,
 		       address->tls != NULL ? "https" : "http", v6 ? "[" : "", address->host,
 		       v6 ? "]" : "", (unsigned)port);
 }
@@ -190,7 +190,11 @@ static sp_status say_listening(const sp_host *host, sp_error *err)
 				  sp_http_server_port(host->serving.server, 0), err));
 
 	for (size_t i = 0; i < host->address_count; i++)
-		say_address(&host->addresses[i], sp_http_server_port(host->serving.server, i));
+		say_address("listening", &host->addresses[i],
+			    sp_http_server_port(host->serving.server, i));
+	if (host->admin != NULL)
+		say_address("admin listener", &host->addresses[host->address_count],
+			    sp_http_server_port(host->admin, 0));
 	return SP_OK;
 }
 

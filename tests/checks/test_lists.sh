@@ -28,7 +28,7 @@ for list in engine/ops/ops.inc engine/stablehlo/ops.inc; do
 done
 
 for room in $rooms; do
-	(cd "$srcdir" && find "$room" \( -name '*.[ch]' -o -name '*.cpp' \) ! -name '*.pb-c.[ch]' | sort) >"$work/files"
+	(cd "$srcdir" && find "$room" \( -name '*.[ch]' -o -name '*.cpp' \) ! -name '*.pb-c.[ch]' ! -name '*-html.c' | sort) >"$work/files"
 	for fragment in $(cd "$srcdir" && find "$room" -name room.am); do
 		grep -o '%D%/[a-z0-9_/]*\.\(cpp\|[ch]\)\>' "$srcdir/$fragment" |
 			sed "s|%D%|${fragment%/room.am}|"

@@ -53,6 +53,7 @@ void sp_http__request_destroy(sp_http_request *request)
 	sp_buffer_fini(&request->field_text);
 	sp_buffer_fini(&request->out);
 	sp_free(request->record.steps);
+	sp_free(request->record.events);
 	sp_free(request);
 }
 
@@ -79,6 +80,7 @@ void sp_http__request_reset(sp_http_request *request, size_t max_body_bytes)
 	request->header_count = request->trailer_count = 0;
 	request->tag = 0;
 	sp_free(request->record.steps);
+	sp_free(request->record.events);
 	request->record = (sp_call_record){0};
 	request->peer[0] = '\0';
 	request->is_part = false;

@@ -21,6 +21,8 @@ static void note(sp_call_record *record, const sp_servable *servable,
 	record->run_ns = now_ns;
 	record->version = servable->version;
 	record->rows = rows_of(request);
+	record->profiled = atomic_load_explicit(&servable->model->profile, memory_order_relaxed) !=
+			   NULL;
 	(void)memccpy(record->signature, request->signature->name, '\0',
 		      sizeof(record->signature) - 1);
 }

@@ -7,7 +7,7 @@
 #include "base/buffer.h"
 #include "base/json_text.h"
 
-enum { CAPACITY = 4096, SHOWN = 20, MAX_DEPTH = 64, MAX_TEXT = 64 << 10 };
+enum { CAPACITY = 4096, SHOWN = 20, MAX_DEPTH = 64, MAX_TEXT = 64 << 10, MAX_EVENTS = 8 << 20 };
 
 typedef struct list {
 	serving_processor_steps steps;
@@ -27,7 +27,7 @@ serving_processor_steps *sp_slow_steps_begin(const sp_call_record *record)
 {
 	list *own;
 
-	if (record == NULL || record->slow_ns == 0)
+	if (record == NULL || (record->slow_ns == 0 && !record->profiled))
 		return NULL;
 	pthread_once(&once, make_key);
 	own = pthread_getspecific(key);
@@ -111,17 +111,50 @@ static void write_steps(sp_buffer *out, list *of, int64_t run_ns)
 	sp_buffer_append_char(out, '}');
 }
 
+/* Names of nodes may be long, but not all of 4096. */
+static void write_events(sp_buffer *out, const list *of)
+{
+	for (size_t i = 0; i < of->steps.count; i++) {
+		const serving_processor_step *step = &of->items[i];
+
+		sp_buffer_append_text(out, i != 0 ? ",{\"name\":" : "{\"name\":");
+		sp_json_text_append(out, sp_bytes_of(step->op));
+		sp_buffer_append_text(out, ",\"cat\":\"step\",\"ph\":\"X\",\"pid\":1,\"tid\":2,");
+		write_us(out, "ts", step->start_ns);
+		sp_buffer_append_char(out, ',');
+		write_us(out, "dur", step->end_ns - step->start_ns);
+		sp_buffer_append_text(out, ",\"args\":{\"node\":");
+		sp_json_text_append(out, sp_bytes_of(step->node));
+		sp_buffer_append_text(out, "}}");
+	}
+}
+
+/* NULL if memory is short. */
+static char *take_text(sp_buffer *text)
+{
+	size_t size;
+	char *taken = sp_buffer_take(text, &size);
+
+	sp_buffer_fini(text);
+	return taken;
+}
+
 void sp_slow_steps_end(sp_call_record *record, serving_processor_steps *steps, int64_t began_ns,
 		       int64_t ended_ns)
 {
 	sp_buffer text;
-	size_t size;
 
-	if (steps == NULL || steps->count == 0 || record->steps != NULL ||
+	if (steps == NULL || steps->count == 0)
+		return;
+	if (record->profiled && record->events == NULL) {
+		sp_buffer_init(&text, MAX_EVENTS);
+		write_events(&text, (const list *)steps);
+		record->events = take_text(&text);
+	}
+	if (record->slow_ns == 0 || record->steps != NULL ||
 	    ended_ns - record->arrived_ns < record->slow_ns)
 		return;
 	sp_buffer_init(&text, MAX_TEXT);
 	write_steps(&text, (list *)steps, ended_ns - began_ns);
-	record->steps = sp_buffer_take(&text, &size); /* NULL if memory is short */
-	sp_buffer_fini(&text);
+	record->steps = take_text(&text);
 }

@@ -5,12 +5,13 @@
 #include "api/serving_processor.h"
 
 /*
- * The times of the steps of runs of which one may turn out to be slow (--slow_request_ms).
+ * The times of the steps of runs of which one may turn out to be slow (--slow_request_ms), or that
+ * somebody wants to see (record->profiled).
  *
  * Threads: each has its own list, made at its first such run.
  */
 
-/* Where the run that begins is to tell its steps; NULL: nowhere, for its request cannot be slow. */
+/* Where the run that begins is to tell its steps; NULL: nowhere, for nobody can want them. */
 serving_processor_steps *sp_slow_steps_begin(const sp_call_record *record);
 
 /*
@@ -21,6 +22,9 @@ serving_processor_steps *sp_slow_steps_begin(const sp_call_record *record);
  *
  * A step's time is without that of the steps within it.  The times of the slowest ones, of all
  * others, and between steps add up to run_us, that of the run itself.  `steps` as begin returned.
+ *
+ * record->events is set for a profile: what is between the brackets of traceEvents in Chrome's
+ *format, an event for each step, in the track 2 of process 1.
  */
 void sp_slow_steps_end(sp_call_record *record, serving_processor_steps *steps, int64_t began_ns,
 		       int64_t ended_ns);

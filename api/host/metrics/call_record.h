@@ -1,6 +1,7 @@
 #ifndef SP_API_HOST_METRICS_CALL_RECORD_H
 #define SP_API_HOST_METRICS_CALL_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,6 +48,8 @@ typedef struct sp_call_record {
 	char signature[SP_RECORD_SIGNATURE]; /* cut where it is longer */
 	int64_t slow_ns; /* the request is slow from so long on; 0: it cannot be */
 	char *steps;     /* JSON about the steps of a slow run, from sp_alloc; NULL: none */
+	bool profiled;   /* somebody waits for the steps of this run (model/models.h) */
+	char *events;    /* JSON of them, from sp_alloc; NULL: none (infer/slow_steps.h) */
 } sp_call_record;
 
 /* -1: the request did not come to the end of this stage. */

@@ -30,6 +30,8 @@ typedef struct sp_sampling {
 	uint64_t below; /* the rate of 2^32 */
 } sp_sampling;
 
+struct sp_http_request; /* http/http_request.h */
+
 /* A model known by name.  It lives as long as `sp_models`, even if it is not served any more. */
 typedef struct sp_model {
 	const char *name;
@@ -37,6 +39,8 @@ typedef struct sp_model {
 	atomic_uint_least64_t
 		max_requests; /* queued and computed at a time; 0: no limit of its own */
 	_Atomic(const sp_sampling *) sampling; /* NULL: none; lives as long as the model */
+	/* A request that waits for the steps of the model's next run; NULL: none. */
+	_Atomic(struct sp_http_request *) profile;
 	sp_model_counters counters;
 } sp_model;
 

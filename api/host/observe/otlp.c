@@ -49,6 +49,7 @@ void sp_span_call_fill(sp_span_call *out, const sp_observed *o)
 			      .secure = outcome->secure,
 			      .bytes_out = outcome->bytes_out};
 	out->record.steps = NULL;
+	out->record.events = NULL;
 	keep(out->method, sizeof(out->method), outcome->method);
 	keep(out->path, sizeof(out->path), outcome->path);
 	keep(out->model, sizeof(out->model), sp_bytes_of(o->model != NULL ? o->model : ""));

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/host/routes/admin_token.h"
 #include "api/host/routes/route_errors.h"
 #include "api/host/routes/routes.h"
 
@@ -20,12 +21,27 @@ static const struct {
 	[SP_MODEL_ROLLBACK] = {SP_REQUEST_ADMIN, sp_route_admin},
 	[SP_MODEL_PIN] = {SP_REQUEST_ADMIN, sp_route_admin},
 	[SP_MODEL_UNPIN] = {SP_REQUEST_ADMIN, sp_route_admin},
+	[SP_MODEL_PROFILE] = {SP_REQUEST_ADMIN, sp_route_profile},
 };
+
+static bool is_order(sp_route_verb verb)
+{
+	return verb >= SP_MODEL_VERSIONS && verb <= SP_MODEL_PROFILE;
+}
+
+/* A path below /v1/models.  Requests for models that are not there are counted as others. */
+static void answer_model(sp_serving *serving, sp_http_request *request, const sp_route_path *path)
+{
+	sp_model *model = sp_models_find(serving->models, sp_bytes_of(path->name));
+
+	if (model != NULL)
+		sp_serving_tag(request, model_routes[path->verb].kind, model);
+	model_routes[path->verb].answer(serving, request, path);
+}
 
 static void route_model(sp_serving *serving, sp_http_request *request)
 {
 	sp_route_path path;
-	sp_model *model;
 	sp_error err;
 	sp_status status = sp_route_path_parse(&path, sp_http_request_head(request), &err);
 
@@ -35,13 +51,22 @@ static void route_model(sp_serving *serving, sp_http_request *request)
 		sp_route_eas(serving, request, &path);
 	} else if (path.verb >= SP_V2_SERVER) {
 		sp_route_v2(serving, request, &path);
+	} else if (is_order(path.verb) && !serving->flags->admin_routes) {
+		sp_serving_tag(request, SP_REQUEST_ADMIN, NULL);
+		sp_http_request_fail(request, 403, SP_SERVING_NO_ORDERS);
 	} else {
-		/* Requests for models that are not there are counted as others. */
-		model = sp_models_find(serving->models, sp_bytes_of(path.name));
-		if (model != NULL)
-			sp_serving_tag(request, model_routes[path.verb].kind, model);
-		model_routes[path.verb].answer(serving, request, &path);
+		answer_model(serving, request, &path);
 	}
+}
+
+/* `rest` is the path behind "/v1/log_level". */
+static void route_log_level(const sp_serving *serving, sp_http_request *request, sp_bytes rest)
+{
+	sp_serving_tag(request, SP_REQUEST_ADMIN, NULL);
+	if (serving->flags->admin_routes)
+		sp_route_log_level(request, rest);
+	else
+		sp_http_request_fail(request, 403, SP_SERVING_NO_ORDERS);
 }
 
 /* Whether the path is `root` or below it; *rest is what follows. */
@@ -81,7 +106,75 @@ void sp_route(sp_serving *serving, sp_http_request *request)
 		 strncasecmp(path.data, "/v1/", 4) == 0)
 		answer_options(request);
 	else if (is_below(path, "/v1/log_level", &rest))
-		sp_route_log_level(serving, request, rest);
+		route_log_level(serving, request, rest);
+	else if (serving->flags->status_page && sp_bytes_equal_text(path, "/"))
+		sp_route_page(request);
+	else if (serving->flags->status_page && sp_bytes_equal_text(path, "/status.json"))
+		sp_route_status_document(serving, request);
 	else
 		route_model(serving, request);
+}
+
+/* ------------------------------------------------------------- admin listener */
+
+static void refuse_token(sp_http_request *request)
+{
+	static const char text[] = "The admin listener needs Authorization: Bearer TOKEN";
+	const sp_http_header field = {sp_bytes_of("www-authenticate"),
+				      sp_bytes_of("Bearer realm=\"serving_host\"")};
+	sp_buffer body;
+
+	sp_buffer_init(&body, 256);
+	sp_buffer_printf(&body, "{\"error\":\"%s\"}", text);
+	sp_http_request_answer(request, &(sp_http_answer){.status = 401,
+							  .body = &body,
+							  .headers = &field,
+							  .header_count = 1,
+							  .reason = text});
+	sp_buffer_fini(&body);
+}
+
+/* The status of a model, or an order. */
+static void route_order(sp_serving *serving, sp_http_request *request)
+{
+	sp_route_path path;
+	sp_error err;
+	sp_status status = sp_route_path_parse(&path, sp_http_request_head(request), &err);
+
+	if (status != SP_OK)
+		sp_route__fail(request, status == SP_NOT_FOUND ? 404 : 400, &err);
+	else if (is_order(path.verb) || path.verb == SP_MODEL_STATUS)
+		answer_model(serving, request, &path);
+	else
+		sp_http_request_fail(request, 404, "Not on the admin listener");
+}
+
+/*
+ * The page has no data, and a browser can ask for it without a token.  Other sites' pages may make
+ * a browser on this machine send orders; it then says where they come from.
+ */
+void sp_route_admin_listener(sp_serving *serving, sp_http_request *request)
+{
+	const sp_http_head *head = sp_http_request_head(request);
+	sp_bytes path = head->path, rest;
+
+	sp_serving_tag(request, SP_REQUEST_ADMIN, NULL);
+	if (sp_bytes_equal_text(path, "/"))
+		sp_route_page(request);
+	else if (sp_bytes_starts_with(path, "/healthz/"))
+		sp_route_health(serving, request);
+	else if (!sp_admin_token_check(serving->admin_token, head))
+		refuse_token(request);
+	else if (head->method == SP_HTTP_POST && sp_http_head_get(head, "origin").data != NULL)
+		sp_http_request_fail(request, 403, "No orders from web pages");
+	else if (sp_bytes_equal_text(path, "/status.json"))
+		sp_route_status_document(serving, request);
+	else if (sp_bytes_equal_text(path, "/heap"))
+		sp_route_heap(serving, request);
+	else if (*serving->metrics_path != '\0' && sp_bytes_equal_text(path, serving->metrics_path))
+		sp_route_metrics(serving, request);
+	else if (is_below(path, "/v1/log_level", &rest))
+		sp_route_log_level(request, rest);
+	else
+		route_order(serving, request);
 }

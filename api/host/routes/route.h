@@ -12,4 +12,7 @@
  */
 void sp_route(sp_serving *serving, sp_http_request *request);
 
+/* The same for a request that came to the admin listener, which may need a token. */
+void sp_route_admin_listener(sp_serving *serving, sp_http_request *request);
+
 #endif

@@ -1,7 +1,7 @@
 #include "api/host/routes/route_errors.h"
 #include "api/host/routes/routes.h"
 
-/* Lists the versions and carries out orders; only with --admin_routes. */
+/* Lists the versions and carries out orders. */
 
 static sp_status write_versions(sp_buffer *out, sp_serving *serving, const sp_route_path *path,
 				sp_error *err)
@@ -62,9 +62,7 @@ void sp_route_admin(sp_serving *serving, sp_http_request *request, const sp_rout
 
 	/* The version in the path of :pin is the one to serve, which need not be live. */
 	name.has_version = false;
-	if (!serving->flags->admin_routes)
-		sp_http_request_fail(request, 403, SP_SERVING_NO_ORDERS);
-	else if (!sp_route__find_model(serving, request, &name))
+	if (!sp_route__find_model(serving, request, &name))
 		return;
 	else if (path->verb == SP_MODEL_VERSIONS)
 		carry_out(serving, NULL, request);

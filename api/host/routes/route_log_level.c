@@ -4,7 +4,7 @@
 
 /*
  * GET /v1/log_level answers the log level of library and host, POST /v1/log_level/LEVEL sets
- * it; only with --admin_routes.
+ * it.
  */
 
 static void answer_level(sp_http_request *request)
@@ -35,14 +35,12 @@ static void set_level(sp_http_request *request, sp_bytes word)
 	sp_route__fail(request, 400, &err);
 }
 
-void sp_route_log_level(const sp_serving *serving, sp_http_request *request, sp_bytes rest)
+void sp_route_log_level(sp_http_request *request, sp_bytes rest)
 {
 	sp_http_method method = sp_http_request_head(request)->method;
 
 	sp_serving_tag(request, SP_REQUEST_ADMIN, NULL);
-	if (!serving->flags->admin_routes)
-		sp_http_request_fail(request, 403, SP_SERVING_NO_ORDERS);
-	else if (sp_route__is_get(request) && rest.size == 0)
+	if (sp_route__is_get(request) && rest.size == 0)
 		answer_level(request);
 	else if (method == SP_HTTP_POST && rest.size != 0)
 		set_level(request, (sp_bytes){rest.data + 1, rest.size - 1});

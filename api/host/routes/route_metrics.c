@@ -3,6 +3,7 @@
 #include "api/host/metrics/metric.h"
 #include "api/host/metrics/metrics_write.h"
 #include "api/host/metrics/openmetrics.h"
+#include "api/host/routes/model_states.h"
 #include "api/host/routes/route_errors.h"
 #include "api/host/routes/routes.h"
 
@@ -34,64 +35,13 @@ static void write_host(sp_buffer *out, const sp_serving *serving, const sp_model
 			      });
 }
 
-/* NULL, which is not told, for a model without versions. */
-static const sp_version_statuses *read_statuses(const sp_serving *serving, const char *name,
-						sp_arena *arena)
-{
-	const sp_model_selector selector = {.name = sp_bytes_of(name)};
-	sp_version_statuses *list = sp_arena_zeros(arena, 1, sizeof(*list));
-
-	if (list == NULL ||
-	    sp_models_statuses(serving->models, &selector, list, arena, NULL) != SP_OK)
-		return NULL;
-	return list;
-}
-
-/* What the library reports of the newest version; no report where none is open. */
-static sp_status read_report(const sp_serving *serving, sp_model_state *model, sp_arena *arena,
-			     sp_error *err)
-{
-	sp_versions_report *report = sp_arena_zeros(arena, 1, sizeof(*report));
-	char *json, *copy = NULL;
-	sp_servable servable;
-
-	if (sp_models_acquire_processor(serving->models, sp_bytes_of(model->name), &servable,
-					err) != SP_OK)
-		return SP_OK;
-	json = serving_processor_versions(servable.served->processor);
-	sp_servable_release(&servable);
-	if (json != NULL)
-		copy = sp_arena_text(arena, sp_bytes_of(json));
-	serving_processor_free(json);
-	if (report == NULL || copy == NULL)
-		return sp_no_memory(err, "the metrics");
-	model->report = report;
-	return sp_versions_report_read(report, copy, arena, err);
-}
-
 static sp_status write_all(sp_buffer *out, const sp_serving *serving, sp_arena *arena,
 			   sp_error *err)
 {
-	const sp_model_summary *list;
 	sp_model_state *models;
 	size_t count;
 
-	SP_TRY(sp_models_list(serving->models, &list, &count, arena, err));
-	models = sp_arena_zeros(arena, count, sizeof(*models));
-	if (models == NULL)
-		return sp_no_memory(err, "the metrics");
-	for (size_t i = 0; i < count; i++) {
-		models[i] = (sp_model_state){
-			.name = list[i].model->name,
-			.ready = list[i].ready,
-			.counters = &list[i].model->counters,
-			.thread_pool_name = serving->thread_pool_name,
-			.versions = list[i].versions,
-			.runs = list[i].runs,
-			.statuses = read_statuses(serving, list[i].model->name, arena),
-			.version_count = list[i].version_count};
-		SP_TRY(read_report(serving, &models[i], arena, err));
-	}
+	SP_TRY(sp_route__model_states(serving, &models, &count, arena, err));
 	write_host(out, serving, models, count);
 	sp_metrics_write_models(out, models, count);
 	return SP_OK;

@@ -58,6 +58,7 @@ static const struct {
 	{":classify", SP_MODEL_CLASSIFY, true, ANY},
 	{":regress", SP_MODEL_REGRESS, true, ANY},
 	{"/versions", SP_MODEL_VERSIONS, false, NOTHING},
+	{":profile", SP_MODEL_PROFILE, false, NOTHING},
 	{":reload", SP_MODEL_RELOAD, true, NOTHING},
 	{":rollback", SP_MODEL_ROLLBACK, true, NOTHING},
 	{":unpin", SP_MODEL_UNPIN, true, NOTHING},

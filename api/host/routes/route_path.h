@@ -17,6 +17,7 @@
  * and, not in TensorFlow Serving:
  *
  *	GET   /v1/models/NAME/versions
+ *	GET   /v1/models/NAME:profile
  *	POST  /v1/models/NAME:reload|:rollback|:unpin
  *	POST  /v1/models/NAME/versions/N[/deltas/M]:pin
  *
@@ -44,11 +45,12 @@ typedef enum sp_route_verb {
 	SP_MODEL_PREDICT,
 	SP_MODEL_CLASSIFY,
 	SP_MODEL_REGRESS,
-	SP_MODEL_VERSIONS, /* this and those to UNPIN need --admin_routes */
+	SP_MODEL_VERSIONS, /* this and those to PROFILE need --admin_routes */
 	SP_MODEL_RELOAD,
 	SP_MODEL_ROLLBACK,
 	SP_MODEL_PIN,
 	SP_MODEL_UNPIN,
+	SP_MODEL_PROFILE,
 
 	SP_V2_SERVER,
 	SP_V2_LIVE,

@@ -18,6 +18,7 @@ sp_model_route sp_route_status; /* and metadata */
 sp_model_route sp_route_predict;
 sp_model_route sp_route_examples; /* :classify and :regress */
 sp_model_route sp_route_admin;    /* list of versions, and orders */
+sp_model_route sp_route_profile;  /* Chrome's trace of the next request of a model */
 
 /* Below /v2, and of EAS, which may need a token (--eas_token). */
 sp_model_route sp_route_v2;
@@ -27,6 +28,13 @@ void sp_route_health(const sp_serving *serving, sp_http_request *request);
 void sp_route_metrics(sp_serving *serving, sp_http_request *request);
 
 /* `rest` is the path behind "/v1/log_level". */
-void sp_route_log_level(const sp_serving *serving, sp_http_request *request, sp_bytes rest);
+void sp_route_log_level(sp_http_request *request, sp_bytes rest);
+
+/* The status page, and the document that it shows (status_document.h). */
+void sp_route_page(sp_http_request *request);
+void sp_route_status_document(sp_serving *serving, sp_http_request *request);
+
+/* glibc's account of its heap, as XML. */
+void sp_route_heap(sp_serving *serving, sp_http_request *request);
 
 #endif

@@ -37,6 +37,7 @@ typedef struct sp_serving {
 	int64_t started; /* Unix time */
 	sp_counters counters;
 	const sp_observer *observer; /* NULL: none */
+	const char *admin_token;     /* of the admin listener; NULL: it needs none */
 } sp_serving;
 
 /*

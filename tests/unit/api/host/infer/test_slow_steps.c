@@ -70,12 +70,33 @@ static void the_slowest_are_shown(void **state)
 	sp_free(record.steps);
 }
 
+static void a_profile_has_all_steps(void **state)
+{
+	sp_call_record record = {.arrived_ns = 1, .profiled = true};
+	serving_processor_steps *steps = sp_slow_steps_begin(&record);
+
+	(void)state;
+	assert_non_null(steps);
+	fill(steps);
+	steps->count = 2;
+	sp_slow_steps_end(&record, steps, 1000, 10000);
+	assert_null(record.steps);
+	assert_string_equal(
+		record.events,
+		"{\"name\":\"While\",\"cat\":\"step\",\"ph\":\"X\",\"pid\":1,\"tid\":2,"
+		"\"ts\":2.000,\"dur\":7.000,\"args\":{\"node\":\"loop\"}},"
+		"{\"name\":\"MatMul\",\"cat\":\"step\",\"ph\":\"X\",\"pid\":1,\"tid\":2,"
+		"\"ts\":3.000,\"dur\":2.000,\"args\":{\"node\":\"a\"}}");
+	sp_free(record.events);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_that_cannot_be_slow_have_no_list),
 		cmocka_unit_test(times_add_up),
 		cmocka_unit_test(the_slowest_are_shown),
+		cmocka_unit_test(a_profile_has_all_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,22 @@
+#ifndef SP_API_HOST_ROUTES_PROFILE_H
+#define SP_API_HOST_ROUTES_PROFILE_H
+
+#include "api/host/http/http_server.h"
+#include "api/host/routes/serving.h"
+
+/*
+ * A profile is the answer to a request that waits for the next run of a model, up to its deadline:
+ * the stages and steps of the request that was run, in the format of Chrome's tracing.  One request
+ * of a model waits at a time.
+ *
+ * Threads: any, several at once.
+ */
+
+/* A request of the model is answered: if its steps were noted, so is the one that waits for them.
+ */
+void sp_profile_note(sp_model *model, const sp_call_record *record);
+
+/* The host ends: answers all that wait. */
+void sp_profile_end(const sp_serving *serving);
+
+#endif

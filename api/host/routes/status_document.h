@@ -1,0 +1,18 @@
+#ifndef SP_API_HOST_ROUTES_STATUS_DOCUMENT_H
+#define SP_API_HOST_ROUTES_STATUS_DOCUMENT_H
+
+#include "api/host/metrics/metrics_write.h"
+#include "api/host/routes/serving.h"
+#include "base/buffer.h"
+
+/*
+ * What the status page shows, as one JSON document (docs/observability.md): the numbers of the
+ * metrics, and of each version what it waits for or why it was refused.  Counters grow from the
+ * start on: whoever reads two documents has the rates.  Versions and steps are texts of digits.
+ *
+ * Threads: any, several at once.
+ */
+void sp_status_document_write(sp_buffer *out, const sp_serving *serving,
+			      const sp_model_state *models, size_t count);
+
+#endif
