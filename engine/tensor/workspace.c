@@ -1,5 +1,6 @@
 #include "engine/tensor/workspace.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -34,6 +35,7 @@ struct sp_workspace {
 	size_t used_bytes; /* those from `bytes` */
 	sp_block *free_lists[CLASS_COUNT];
 	uint32_t used_classes; /* the highest class in use, plus one */
+	atomic_size_t held;    /* sp_workspace_held() */
 };
 
 sp_workspace *sp_workspace_create(size_t limit)
@@ -83,6 +85,13 @@ void sp_workspace_reset(sp_workspace *workspace)
 	workspace->used_bytes = 0;
 	sp_arena_reset(workspace->bytes);
 	sp_arena_reset(workspace->arena);
+	atomic_store_explicit(&workspace->held, sp_workspace_footprint(workspace),
+			      memory_order_relaxed);
+}
+
+size_t sp_workspace_held(const sp_workspace *workspace)
+{
+	return atomic_load_explicit(&workspace->held, memory_order_relaxed);
 }
 
 /*

@@ -70,6 +70,13 @@ typedef struct sp_workspace_mark {
 sp_workspace_mark sp_workspace_here(const sp_workspace *workspace);
 void sp_workspace_rewind(sp_workspace *workspace, const sp_workspace_mark *mark);
 
+/*
+ * Bytes held from the system when the last request ended.
+ *
+ * Threads: any thread, at any time.
+ */
+size_t sp_workspace_held(const sp_workspace *workspace);
+
 /* Bytes held from the system. */
 size_t sp_workspace_footprint(const sp_workspace *workspace);
 

@@ -262,6 +262,8 @@ static sp_status make_full(sp_table **out, const load *l, sp_error *err)
 	sp_tier *tier = NULL;
 	sp_status status;
 
+	if (l->policy->without_rows)
+		return sp_table_create(out, &options, NULL, NULL, err);
 	describe_rows(which, l);
 	if (!belongs_on_ssd(l, &on_ssd)) {
 		status = find_full_rows(&rows, l, options.name, err);

@@ -82,6 +82,12 @@ typedef struct sp_load_policy {
 	 */
 	sp_ssd_store *ssd;
 
+	/*
+	 * Rows of full checkpoints are not read: their tables are empty.  For finding out what
+	 * everything else takes (serving_tool size), never for serving.
+	 */
+	bool without_rows;
+
 	bool only_finite; /* refuse weights with a NaN or an infinity */
 
 	/* How a delta is merged with its full checkpoint; a maximum of 0 is no limit. */
