@@ -1,4 +1,5 @@
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -125,8 +126,15 @@ static sp_status report_table(sp_version_memory *sum, const sizing *s, const sp_
 	return SP_OK;
 }
 
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const sp_rows_left_out *)a)->table, ((const sp_rows_left_out *)b)->table);
+}
+
 static sp_status report_tables(sp_version_memory *sum, const sizing *s, sp_error *err)
 {
+	if (s->table_count != 0) /* threads have noted them in any order */
+		qsort(s->tables, s->table_count, sizeof(*s->tables), by_name);
 	sp_report_open_list(&s->tool->report, "tables");
 	for (size_t i = 0; i < s->table_count; i++)
 		SP_TRY(report_table(sum, s, &s->tables[i], err));

@@ -520,7 +520,7 @@ void sp_program_destroy(sp_program *program)
 
 size_t sp_program_footprint(const sp_program *program)
 {
-	return sizeof(*program) + sp_arena_footprint(program->arena);
+	return sizeof(*program) + sp_arena_used(program->arena);
 }
 
 const sp_error *sp_program_entry_error(const sp_program *program, size_t entry)

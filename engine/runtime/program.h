@@ -104,7 +104,8 @@ void sp_session_destroy(sp_session *session);
 sp_workspace *sp_session_workspace(sp_session *session);
 
 /*
- * Bytes of memory: the session itself, and its workspace when the last request ended.
+ * Bytes of memory: the session itself, and what its requests have used of the workspace that it
+ * keeps.
  *
  * Threads: any thread, at any time.
  */

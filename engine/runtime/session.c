@@ -121,8 +121,8 @@ sp_workspace *sp_session_workspace(sp_session *session)
 
 size_t sp_session_footprint(const sp_session *session)
 {
-	return sizeof(*session) + sp_arena_footprint(session->arena) +
-	       sp_workspace_held(session->workspace);
+	return sizeof(*session) + sp_arena_used(session->arena) +
+	       sp_workspace_touched(session->workspace);
 }
 
 void sp_session_reset(sp_session *session)

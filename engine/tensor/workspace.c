@@ -35,7 +35,8 @@ struct sp_workspace {
 	size_t used_bytes; /* those from `bytes` */
 	sp_block *free_lists[CLASS_COUNT];
 	uint32_t used_classes; /* the highest class in use, plus one */
-	atomic_size_t held;    /* sp_workspace_held() */
+	size_t peak;           /* the most that was used of the memory that is held */
+	atomic_size_t touched; /* sp_workspace_touched() */
 };
 
 sp_workspace *sp_workspace_create(size_t limit)
@@ -77,6 +78,10 @@ static void trim(sp_workspace *workspace)
 
 void sp_workspace_reset(sp_workspace *workspace)
 {
+	size_t footprint;
+
+	if (workspace->peak < workspace->used)
+		workspace->peak = workspace->used;
 	trim(workspace);
 	memset(workspace->free_lists, 0,
 	       workspace->used_classes * sizeof(workspace->free_lists[0]));
@@ -85,13 +90,15 @@ void sp_workspace_reset(sp_workspace *workspace)
 	workspace->used_bytes = 0;
 	sp_arena_reset(workspace->bytes);
 	sp_arena_reset(workspace->arena);
-	atomic_store_explicit(&workspace->held, sp_workspace_footprint(workspace),
-			      memory_order_relaxed);
+	footprint = sp_workspace_footprint(workspace);
+	if (workspace->peak > footprint)
+		workspace->peak = footprint;
+	atomic_store_explicit(&workspace->touched, workspace->peak, memory_order_relaxed);
 }
 
-size_t sp_workspace_held(const sp_workspace *workspace)
+size_t sp_workspace_touched(const sp_workspace *workspace)
 {
-	return atomic_load_explicit(&workspace->held, memory_order_relaxed);
+	return atomic_load_explicit(&workspace->touched, memory_order_relaxed);
 }
 
 /*

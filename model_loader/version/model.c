@@ -494,7 +494,7 @@ void sp_model_destroy(sp_model *model)
 
 size_t sp_model_footprint(const sp_model *model)
 {
-	size_t bytes = sizeof(*model) + sp_arena_footprint(model->arena);
+	size_t bytes = sizeof(*model) + sp_arena_used(model->arena);
 
 	if (model->program != NULL)
 		bytes += sp_program_footprint(model->program);

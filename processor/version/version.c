@@ -331,7 +331,7 @@ sp_version_memory sp_version_memory_of(const sp_version *version)
 {
 	const sp_weights *full = sp_weights_base(version->weights);
 	sp_version_memory out = {.program = sp_model_footprint(version->runtime->model) +
-					    sp_arena_footprint(version->runtime->arena),
+					    sp_arena_used(version->runtime->arena),
 				 .sessions = sp_session_set_footprint(version->runtime->sessions)};
 
 	out.dense = sp_weights_footprint(version->weights);
