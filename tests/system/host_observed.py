@@ -248,8 +248,8 @@ def check_exemplars():
     with open(folder + "/answer") as file:
         page = file.read()
     assert page.endswith("\n# EOF\n")
-    assert re.search(r'^serving_processor_stage_microseconds_bucket\{model_name="half",stage="run",le="[^"]*"\} \d+ # \{trace_id="0{31}\d"\} '
-                     r"[\d.]+ \d+\.\d{3}$", page, re.M), page
+    assert re.search(r'^serving_processor_stage_seconds_bucket\{model_name="half",stage="run",le="[^"]*"\} \d+ # \{trace_id="0{31}\d"\} '
+                     r"[\d.e-]+ \d+\.\d{3}$", page, re.M), page
     try:
         from prometheus_client.openmetrics.parser import text_string_to_metric_families
     except ImportError:

@@ -157,9 +157,9 @@ static void predictions_are_counted(void **state)
 		    value_of(TF "runtime_latency_sum" M ","
 				"API=\"Predict\",runtime=\"serving_processor\"}"));
 	expect(P "requests_in_flight" M "}", 0);
-	expect(P "stage_microseconds_count" M ",stage=\"queue\"}", 5);
-	expect(P "stage_microseconds_count" M ",stage=\"run\"}", 3);
-	expect(P "stage_microseconds_count" M ",stage=\"encode\"}", 3);
+	expect(P "stage_seconds_count" M ",stage=\"queue\"}", 5);
+	expect(P "stage_seconds_count" M ",stage=\"run\"}", 3);
+	expect(P "stage_seconds_count" M ",stage=\"encode\"}", 3);
 	expect(P "run_rows_count" M "}", 3);
 	expect(P "http_requests_total{route=\"predict\",code=\"200\"}", 3);
 	expect(P "http_requests_total{route=\"predict\",code=\"400\"}", 2);

@@ -67,7 +67,8 @@ void sp_metric_add(sp_buffer *out, sp_metric metric, const sp_label *labels, siz
 	write_line(out, metric, "", labels, count, NULL, value);
 }
 
-static void write_exemplar(sp_buffer *out, const sp_histogram *histogram, size_t bucket)
+static void write_exemplar(sp_buffer *out, const sp_histogram *histogram, size_t bucket,
+			   sp_time_unit unit)
 {
 	sp_exemplar_values values;
 
@@ -76,27 +77,28 @@ static void write_exemplar(sp_buffer *out, const sp_histogram *histogram, size_t
 	sp_buffer_append_text(out, SP_EXEMPLAR_MARK "{trace_id=\"");
 	for (size_t i = 0; i < sizeof(values.trace_id); i++)
 		sp_buffer_printf(out, "%02x", values.trace_id[i]);
-	sp_buffer_printf(out, "\"} %.15g %lld.%03d\n", (double)values.ns / 1000,
+	sp_buffer_printf(out, "\"} %.15g %lld.%03d\n", (double)values.ns / unit,
 			 (long long)(values.unix_ms / 1000), (int)(values.unix_ms % 1000));
 }
 
 /* The count is the sum of the buckets as read here, even if others count meanwhile. */
 void sp_metric_add_histogram(sp_buffer *out, sp_metric metric, const sp_label *labels, size_t count,
-			     const sp_histogram *histogram)
+			     const sp_histogram *histogram, sp_time_unit unit)
 {
-	double sum_us = (double)sp_counter_get(&histogram->sum_ns) / 1000;
+	double sum = (double)sp_counter_get(&histogram->sum_ns) / unit;
 	uint64_t below = 0;
 
 	for (size_t i = 0; i < SP_HISTOGRAM_BUCKETS; i++) {
 		char le[32] = "+Inf";
 
 		if (i < SP_HISTOGRAM_BUCKETS - 1)
-			snprintf(le, sizeof(le), "%g", sp_histogram_limit_us(i));
+			snprintf(le, sizeof(le), "%g",
+				 sp_histogram_limit_us(i) * SP_MICROSECONDS / unit);
 		below += sp_counter_get(&histogram->buckets[i]);
 		write_line(out, metric, "_bucket", labels, count, le, (double)below);
-		write_exemplar(out, histogram, i);
+		write_exemplar(out, histogram, i, unit);
 	}
-	write_line(out, metric, "_sum", labels, count, NULL, sum_us);
+	write_line(out, metric, "_sum", labels, count, NULL, sum);
 	write_line(out, metric, "_count", labels, count, NULL, (double)below);
 }
 

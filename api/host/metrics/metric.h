@@ -36,9 +36,15 @@ void sp_metric_begin(sp_buffer *out, sp_metric metric);
 void sp_metric_add(sp_buffer *out, sp_metric metric, const sp_label *labels, size_t count,
 		   double value);
 
-/* All samples of a histogram, in microseconds. */
+/* In nanoseconds. */
+typedef enum sp_time_unit {
+	SP_MICROSECONDS = 1000, /* of TensorFlow Serving's metrics */
+	SP_SECONDS = 1000000000,
+} sp_time_unit;
+
+/* All samples of a histogram. */
 void sp_metric_add_histogram(sp_buffer *out, sp_metric metric, const sp_label *labels, size_t count,
-			     const sp_histogram *histogram);
+			     const sp_histogram *histogram, sp_time_unit unit);
 
 /* The same of sizes. */
 void sp_metric_add_size_histogram(sp_buffer *out, sp_metric metric, const sp_label *labels,

@@ -43,11 +43,11 @@ static void write_request_times(sp_buffer *out, const sp_model_state *model)
 	sp_metric_add_histogram(out, SP_METRIC_REQUEST_LATENCY,
 				LABELS(label_of(model), text_label("API", "predict"),
 				       text_label("entrypoint", "REST")),
-				&model->counters->request);
+				&model->counters->request, SP_MICROSECONDS);
 	sp_metric_add_histogram(out, SP_METRIC_REQUEST_LATENCY,
 				LABELS(label_of(model), text_label("API", "Predict"),
 				       text_label("entrypoint", "GRPC")),
-				&model->counters->call);
+				&model->counters->call, SP_MICROSECONDS);
 }
 
 static void write_run_times(sp_buffer *out, const sp_model_state *model)
@@ -55,7 +55,7 @@ static void write_run_times(sp_buffer *out, const sp_model_state *model)
 	sp_metric_add_histogram(out, SP_METRIC_RUNTIME_LATENCY,
 				LABELS(label_of(model), text_label("API", "Predict"),
 				       text_label("runtime", "serving_processor")),
-				&model->counters->runtime);
+				&model->counters->runtime, SP_MICROSECONDS);
 }
 
 static void write_stages(sp_buffer *out, const sp_model_state *model)
@@ -64,7 +64,7 @@ static void write_stages(sp_buffer *out, const sp_model_state *model)
 		sp_metric_add_histogram(out, SP_METRIC_STAGE_LATENCY,
 					LABELS(label_of(model),
 					       text_label("stage", sp_stage_name((sp_stage)stage))),
-					&model->counters->stages[stage]);
+					&model->counters->stages[stage], SP_SECONDS);
 }
 
 static void write_run_rows(sp_buffer *out, const sp_model_state *model)
@@ -139,7 +139,7 @@ static void write_batch_waits(sp_buffer *out, const sp_model_state *model)
 	sp_metric_add_histogram(
 		out, SP_METRIC_BATCH_WAIT,
 		LABELS(label_of(model), text_label("thread_pool_name", model->thread_pool_name)),
-		&model->counters->batch_wait);
+		&model->counters->batch_wait, SP_MICROSECONDS);
 }
 
 static void write_ready(sp_buffer *out, const sp_model_state *model)

@@ -110,7 +110,7 @@ static void times_fall_into_buckets(void **state)
 	sp_histogram_add(&h, 10001);
 	sp_histogram_add(&h, 0);
 	sp_histogram_add(&h, INT64_C(7200000000000)); /* two hours */
-	sp_metric_add_histogram(&out, SP_METRIC_REQUEST_LATENCY, NULL, 0, &h);
+	sp_metric_add_histogram(&out, SP_METRIC_REQUEST_LATENCY, NULL, 0, &h, SP_MICROSECONDS);
 	assert_line(":tensorflow:serving:request_latency_bucket{le=\"10\"} 2");
 	assert_line(":tensorflow:serving:request_latency_bucket{le=\"18\"} 3");
 	assert_line(":tensorflow:serving:request_latency_bucket{le=\"1.47476e+09\"} 3");
@@ -350,11 +350,11 @@ static void answers_are_told(void **state)
 	assert_line(":tensorflow:serving:request_count" M ",status=\"INVALID_ARGUMENT\"} 2");
 	assert_line(":tensorflow:serving:request_count" M ",status=\"UNKNOWN\"} 1");
 	assert_line(":tensorflow:serving:request_count" M ",status=\"UNAVAILABLE\"} 0");
-	assert_line("serving_processor_stage_microseconds_sum" M ",stage=\"queue\"} 2");
-	assert_line("serving_processor_stage_microseconds_sum" M ",stage=\"decode\"} 3");
-	assert_line("serving_processor_stage_microseconds_sum" M ",stage=\"run\"} 20");
-	assert_line("serving_processor_stage_microseconds_sum" M ",stage=\"encode\"} 5");
-	assert_line("serving_processor_stage_microseconds_count" M ",stage=\"encode\"} 1");
+	assert_line("serving_processor_stage_seconds_sum" M ",stage=\"queue\"} 2e-06");
+	assert_line("serving_processor_stage_seconds_sum" M ",stage=\"decode\"} 3e-06");
+	assert_line("serving_processor_stage_seconds_sum" M ",stage=\"run\"} 2e-05");
+	assert_line("serving_processor_stage_seconds_sum" M ",stage=\"encode\"} 5e-06");
+	assert_line("serving_processor_stage_seconds_count" M ",stage=\"encode\"} 1");
 	assert_line("serving_processor_run_rows_bucket" M ",le=\"1\"} 2");
 	assert_line("serving_processor_run_rows_bucket" M ",le=\"2\"} 3");
 	assert_line("serving_processor_run_rows_bucket" M ",le=\"4\"} 4");
@@ -446,7 +446,7 @@ static void exemplars_are_told_to_those_who_can_read_them(void **state)
 	sp_metric_begin(&out, SP_METRIC_STAGE_LATENCY);
 	sp_histogram_add_traced(&histogram, 5000, NULL);
 	sp_histogram_add_traced(&histogram, 15500, id);
-	sp_metric_add_histogram(&out, SP_METRIC_STAGE_LATENCY, &label, 1, &histogram);
+	sp_metric_add_histogram(&out, SP_METRIC_STAGE_LATENCY, &label, 1, &histogram, SP_SECONDS);
 	page = out;
 	sp_buffer_init(&out, 1 << 20);
 	sp_openmetrics_write(&out, (sp_bytes){page.data, page.size});
@@ -455,10 +455,10 @@ static void exemplars_are_told_to_those_who_can_read_them(void **state)
 	assert_line(":tensorflow:serving:request_count{a=\"b\"} 5");
 	assert_line("# TYPE process_cpu_seconds counter");
 	assert_line("# HELP process_cpu_seconds CPU time of the process, user and system.");
-	assert_line("serving_processor_stage_microseconds_bucket{a=\"b\",le=\"10\"} 1");
-	assert_non_null(strstr(out.data,
-			       "le=\"18\"} 2 # {trace_id=\"4bf92f00000000000000000000000036\"} "
-			       "15.5 "));
+	assert_line("serving_processor_stage_seconds_bucket{a=\"b\",le=\"1e-05\"} 1");
+	assert_non_null(strstr(
+		out.data, "le=\"1.8e-05\"} 2 # {trace_id=\"4bf92f00000000000000000000000036\"} "
+			  "1.55e-05 "));
 	assert_line("# EOF");
 	assert_no("EXEMPLAR");
 }
