@@ -39,9 +39,18 @@ void sp_histogram_add(sp_histogram *histogram, int64_t ns)
 	(void)add(histogram, ns);
 }
 
+/*
+ * Whoever reads a new value of an exemplar then reads of `changes` that it is, or was, being
+ * changed: the values are released and acquired one by one.  The thread sanitizer has no fences.
+ */
 static void set(sp_counter *counter, uint64_t value)
 {
-	atomic_store_explicit(counter, value, memory_order_relaxed);
+	atomic_store_explicit(counter, value, memory_order_release);
+}
+
+static uint64_t get(const sp_counter *counter)
+{
+	return atomic_load_explicit(counter, memory_order_acquire);
 }
 
 /* Of two at the same time one is kept. */
@@ -54,7 +63,6 @@ static void keep_exemplar(sp_exemplar *exemplar, int64_t ns, const unsigned char
 	if ((changes & 1) != 0 ||
 	    !atomic_compare_exchange_strong(&exemplar->changes, &changes, changes + 1))
 		return;
-	atomic_thread_fence(memory_order_release);
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	memcpy(id, trace_id, sizeof(id));
 	set(&exemplar->trace_id[0], id[0]);
@@ -80,12 +88,11 @@ bool sp_histogram_exemplar(const sp_histogram *histogram, size_t bucket, sp_exem
 
 	if (before == 0 || (before & 1) != 0)
 		return false;
-	id[0] = sp_counter_get(&exemplar->trace_id[0]);
-	id[1] = sp_counter_get(&exemplar->trace_id[1]);
+	id[0] = get(&exemplar->trace_id[0]);
+	id[1] = get(&exemplar->trace_id[1]);
 	memcpy(out->trace_id, id, sizeof(id));
-	out->ns = (int64_t)sp_counter_get(&exemplar->ns);
-	out->unix_ms = (int64_t)sp_counter_get(&exemplar->unix_ms);
-	atomic_thread_fence(memory_order_acquire);
+	out->ns = (int64_t)get(&exemplar->ns);
+	out->unix_ms = (int64_t)get(&exemplar->unix_ms);
 	return atomic_load_explicit(&exemplar->changes, memory_order_relaxed) == before;
 }
 
