@@ -448,6 +448,8 @@ SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *
  *     "moves":{"discovered":3,"loading":3,"warming":2,"live":2,"draining":1,"retired":1,
  *     "refused":1},"folds":1,"last_fold_ms":40,"reloads":0,"rollbacks":1,"pins":0},
  *    "memory":1074340000,
+ *    "owners":{"tables":990000000,"indexes":10300000,"ssd":74040000,"image":0,"dense":1200000,
+ *     "program":900000,"sessions":2100000},
  *    "tables":[{"table":"item_emb","dim":16,"rows":9000,"overlay_rows":120,"memory":640000},
  *     {"table":"user_emb","dim":16,"rows":80000,"overlay_rows":0,"memory":1073700000,
  *     "tier":"ssd","keys":512,"in_memory":0,"cached":420,"missed":92,"absent":3,
@@ -469,7 +471,9 @@ SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *
  * load to its publishing; folds (tables whose delta was merged into the full checkpoint's rows)
  * and the time of the last one; orders carried out.
  *
- * memory is in bytes: of the live version, and of each of its tables.  overlay_rows are the
+ * memory is in bytes: of the live version, and of each of its tables.  owners divide it: rows in
+ * memory, their indexes, caches and indexes of tables on an SSD, a mapped image, dense weights;
+ * program and sessions come on top, which all versions of one graph share.  overlay_rows are the
  * rows that come from the delta.  A table that is not entirely in memory also has a tier and
  * counts of requested keys: keys in all; in_memory, found in the delta's rows; cached; missed,
  * read from the SSD; absent, cached or missed keys without a row; and errors, failed reads.

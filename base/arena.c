@@ -291,3 +291,12 @@ size_t sp_arena_footprint(const sp_arena *arena)
 {
 	return arena->footprint;
 }
+
+size_t sp_arena_used(const sp_arena *arena)
+{
+	size_t bytes = 0;
+
+	for (const chunk *c = arena->newest; c != NULL; c = c->older)
+		bytes += sizeof(*c) + c->used;
+	return bytes;
+}

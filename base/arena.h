@@ -99,4 +99,7 @@ bool sp_arena_holds(const sp_arena *arena, const void *block);
 /* Bytes held from the system. */
 size_t sp_arena_footprint(const sp_arena *arena);
 
+/* Bytes of them that were handed out since the last reset: the system gives pages for no others. */
+size_t sp_arena_used(const sp_arena *arena);
+
 #endif

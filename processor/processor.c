@@ -193,6 +193,16 @@ static void append_tables(sp_buffer *json, const sp_weights *weights)
 	sp_buffer_append_char(json, ']');
 }
 
+static void append_owners(sp_buffer *json, const sp_version *live)
+{
+	sp_version_memory m = sp_version_memory_of(live);
+
+	sp_buffer_printf(json,
+			 ",\"owners\":{\"tables\":%zu,\"indexes\":%zu,\"ssd\":%zu,\"image\":%zu,"
+			 "\"dense\":%zu,\"program\":%zu,\"sessions\":%zu}",
+			 m.tables, m.indexes, m.ssd, m.image, m.dense, m.program, m.sessions);
+}
+
 char *sp_processor_versions(sp_processor *processor)
 {
 	char *versions = sp_catalog_json(sp_updater_catalog(processor->updater)), *text;
@@ -210,7 +220,9 @@ char *sp_processor_versions(sp_processor *processor)
 		memory += sp_weights_footprint(full);
 	sp_buffer_init(&json, 64 << 20);
 	sp_buffer_append(&json, versions, strlen(versions) - strlen("}"));
-	sp_buffer_printf(&json, ",\"memory\":%zu,\"tables\":", memory);
+	sp_buffer_printf(&json, ",\"memory\":%zu", memory);
+	append_owners(&json, live);
+	sp_buffer_append_text(&json, ",\"tables\":");
 	append_tables(&json, live->weights);
 	sp_buffer_append_char(&json, '}');
 	sp_processor_release(live);

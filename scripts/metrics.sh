@@ -72,6 +72,13 @@ than the live version was the newest. So
 An alarm that is to be silent under a pin asks for `serving_processor_pinned == 0`, too. A rollback is no refusal of
 `serving_processor_refusals_total`; it is counted in `serving_processor_orders_total`.
 
+`serving_processor_memory_by_owner_bytes` adds up to `serving_processor_own_memory_bytes`: what the kernel calls `RssAnon` and
+`VmSwap`. Pages of files are not in it: programs, and rows of a mapped image. Owners of a model are `tables` (rows in memory with
+their keys), `indexes`, `ssd` (caches and indexes of tables on an SSD), `dense`, `program` and `sessions` (after their last request),
+of the live version of the newest number that is served; owners without a model are `requests` (bodies and answers), `allocator`
+(free blocks of malloc()) and `other`, which is the rest: stacks, small structures, versions that drain or are served beside.
+`docs/capacity.md` says what to expect of each.
+
 ## Questions
 
     # share of predictions that fail

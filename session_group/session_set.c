@@ -53,6 +53,15 @@ sp_session *sp_session_set_get(const sp_session_set *set, size_t number)
 	return set->sessions[number];
 }
 
+size_t sp_session_set_footprint(const sp_session_set *set)
+{
+	size_t bytes = sizeof(*set) + set->count * sizeof(set->sessions[0]);
+
+	for (size_t i = 0; i < set->count; i++)
+		bytes += sp_session_footprint(set->sessions[i]);
+	return bytes;
+}
+
 void sp_session_set_enter_home(const sp_session_set *set, size_t number)
 {
 	int node = sp_session_homes_node(set->homes, number);

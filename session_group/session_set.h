@@ -29,6 +29,9 @@ void sp_session_set_destroy(sp_session_set *set);
 /* Session `number` < count. */
 sp_session *sp_session_set_get(const sp_session_set *set, size_t number);
 
+/* Bytes of memory of all sessions (sp_session_footprint()); any thread, at any time. */
+size_t sp_session_set_footprint(const sp_session_set *set);
+
 /*
  * From enter to leave the calling thread takes new memory from the node of session `number`, as far
  * as it has one: so its first requests place the session's memory.

@@ -96,6 +96,15 @@ bool sp_region_resize(sp_region *region, size_t size)
 	return size >= HUGE_PAGE ? resize_mapped(region, size) : resize_allocated(region, size);
 }
 
+size_t sp_region_expected_footprint(size_t size)
+{
+	size_t bytes = size;
+
+	if (size >= HUGE_PAGE && !sp_size_round_up(&bytes, size, HUGE_PAGE))
+		return SIZE_MAX;
+	return bytes;
+}
+
 void sp_region_trim(sp_region *region)
 {
 	size_t kept = region->size + SP_REGION_SMALL_PAGE - 1;

@@ -43,6 +43,9 @@ static inline size_t sp_region_footprint(const sp_region *region)
 	return region->mapped != 0 ? region->mapped : region->size;
 }
 
+/* What sp_region_footprint() will be for that many bytes; SIZE_MAX on overflow. */
+size_t sp_region_expected_footprint(size_t size);
+
 /* Frees the memory; the region is empty and can be used again. */
 void sp_region_fini(sp_region *region);
 

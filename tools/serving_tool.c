@@ -21,6 +21,7 @@ static const char help[] =
 	"signatures\n"
 	"  get PATH TABLE KEY...    rows of a table\n"
 	"  verify PATH              reads all of it and says what is wrong\n"
+	"  size PATH                what the model takes in memory; PATH may be the configuration\n"
 	"  image PATH               makes the image that a start maps; PATH may be the "
 	"configuration\n"
 	"\n"
@@ -31,6 +32,8 @@ static const char help[] =
 	"  --quick        inspect: nothing but what the index says; no row is read\n"
 	"  --top=N        inspect: how many of the most frequent keys of a table (10)\n"
 	"  --model=DIR    the SavedModel that a checkpoint belongs to\n"
+	"  --row_format=F size: store rows as fp32, fp16, bf16, int8 or int4\n"
+	"  --sessions=N   size: that many sessions, 1 to 1024\n"
 	"  --out=FOLDER   image: where to, unless the configuration says ev_image_path\n"
 	"  --help, -h, --version\n"
 	"\n"
@@ -44,9 +47,8 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
-	{"inspect", sp_tool_inspect, 0, false},
-	{"get", sp_tool_get, SIZE_MAX, false},
-	{"verify", sp_tool_verify, 0, false},
+	{"inspect", sp_tool_inspect, 0, false}, {"get", sp_tool_get, SIZE_MAX, false},
+	{"verify", sp_tool_verify, 0, false},   {"size", sp_tool_size, 0, true},
 	{"image", sp_tool_image, 0, true},
 };
 
@@ -78,6 +80,12 @@ static bool parse_flag(sp_tool *tool, const char *word)
 		return (tool->model = value) != NULL;
 	if ((value = value_of(word, "--out")) != NULL)
 		return (tool->out = value) != NULL;
+	if ((value = value_of(word, "--row_format")) != NULL)
+		return (tool->row_format = value) != NULL;
+	if ((value = value_of(word, "--sessions")) != NULL) {
+		tool->sessions = strtoul(value, &end, 10);
+		return *value >= '1' && *value <= '9' && *end == '\0' && tool->sessions <= 1024;
+	}
 	if ((value = value_of(word, "--top")) != NULL) {
 		tool->top = strtoul(value, &end, 10);
 		return *value >= '0' && *value <= '9' && *end == '\0' && tool->top <= 1000000;

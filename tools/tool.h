@@ -29,10 +29,12 @@ typedef struct sp_tool {
 
 	/* options */
 	bool json;
-	bool quick;        /* --quick: read no rows */
-	size_t top;        /* --top=N */
-	const char *model; /* --model=DIR */
-	const char *out;   /* --out=FOLDER */
+	bool quick;             /* --quick: read no rows */
+	size_t top;             /* --top=N */
+	const char *model;      /* --model=DIR */
+	const char *out;        /* --out=FOLDER */
+	const char *row_format; /* --row_format=FORMAT */
+	size_t sessions;        /* --sessions=N; 0: not given */
 
 	/* words after PATH */
 	char *const *arguments;
@@ -49,6 +51,7 @@ SP_MUST_CHECK sp_status sp_tool_inspect_image(sp_tool *tool, sp_error *err);
 
 SP_MUST_CHECK sp_status sp_tool_get(sp_tool *tool, sp_error *err);
 SP_MUST_CHECK sp_status sp_tool_verify(sp_tool *tool, sp_error *err);
+SP_MUST_CHECK sp_status sp_tool_size(sp_tool *tool, sp_error *err);
 SP_MUST_CHECK sp_status sp_tool_image(sp_tool *tool, sp_error *err);
 
 #endif

@@ -518,6 +518,11 @@ void sp_program_destroy(sp_program *program)
 	sp_free(program);
 }
 
+size_t sp_program_footprint(const sp_program *program)
+{
+	return sizeof(*program) + sp_arena_used(program->arena);
+}
+
 const sp_error *sp_program_entry_error(const sp_program *program, size_t entry)
 {
 	return program->plans[entry].error;

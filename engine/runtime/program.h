@@ -50,6 +50,9 @@ SP_MUST_CHECK sp_status sp_program_compile(sp_program **out, const sp_graph *gra
 /* NULL is fine.  Sessions and snapshots of it must be gone. */
 void sp_program_destroy(sp_program *program);
 
+/* Bytes of memory, without those of the graph. */
+size_t sp_program_footprint(const sp_program *program);
+
 /* Why an entry cannot run, naming all its unsupported operators; NULL when it can. */
 const sp_error *sp_program_entry_error(const sp_program *program, size_t entry);
 
@@ -99,6 +102,14 @@ void sp_session_destroy(sp_session *session);
 
 /* The session's memory: what a decoder allocates here lives until the next reset. */
 sp_workspace *sp_session_workspace(sp_session *session);
+
+/*
+ * Bytes of memory: the session itself, and what its requests have used of the workspace that it
+ * keeps.
+ *
+ * Threads: any thread, at any time.
+ */
+size_t sp_session_footprint(const sp_session *session);
 
 /* When each step of a run began and ended; steps within loops and conditions, too. */
 typedef struct sp_step_time {

@@ -119,6 +119,12 @@ sp_workspace *sp_session_workspace(sp_session *session)
 	return session->workspace;
 }
 
+size_t sp_session_footprint(const sp_session *session)
+{
+	return sizeof(*session) + sp_arena_used(session->arena) +
+	       sp_workspace_touched(session->workspace);
+}
+
 void sp_session_reset(sp_session *session)
 {
 	sp_workspace_reset(session->workspace);

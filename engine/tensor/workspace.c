@@ -1,5 +1,6 @@
 #include "engine/tensor/workspace.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -34,6 +35,8 @@ struct sp_workspace {
 	size_t used_bytes; /* those from `bytes` */
 	sp_block *free_lists[CLASS_COUNT];
 	uint32_t used_classes; /* the highest class in use, plus one */
+	size_t peak;           /* the most that was used of the memory that is held */
+	atomic_size_t touched; /* sp_workspace_touched() */
 };
 
 sp_workspace *sp_workspace_create(size_t limit)
@@ -75,6 +78,10 @@ static void trim(sp_workspace *workspace)
 
 void sp_workspace_reset(sp_workspace *workspace)
 {
+	size_t footprint;
+
+	if (workspace->peak < workspace->used)
+		workspace->peak = workspace->used;
 	trim(workspace);
 	memset(workspace->free_lists, 0,
 	       workspace->used_classes * sizeof(workspace->free_lists[0]));
@@ -83,6 +90,15 @@ void sp_workspace_reset(sp_workspace *workspace)
 	workspace->used_bytes = 0;
 	sp_arena_reset(workspace->bytes);
 	sp_arena_reset(workspace->arena);
+	footprint = sp_workspace_footprint(workspace);
+	if (workspace->peak > footprint)
+		workspace->peak = footprint;
+	atomic_store_explicit(&workspace->touched, workspace->peak, memory_order_relaxed);
+}
+
+size_t sp_workspace_touched(const sp_workspace *workspace)
+{
+	return atomic_load_explicit(&workspace->touched, memory_order_relaxed);
 }
 
 /*

@@ -70,6 +70,14 @@ typedef struct sp_workspace_mark {
 sp_workspace_mark sp_workspace_here(const sp_workspace *workspace);
 void sp_workspace_rewind(sp_workspace *workspace, const sp_workspace_mark *mark);
 
+/*
+ * Bytes held after the last request that this or an earlier one has used: the rest of a block of
+ * the system that was never touched takes no memory.
+ *
+ * Threads: any thread, at any time.
+ */
+size_t sp_workspace_touched(const sp_workspace *workspace);
+
 /* Bytes held from the system. */
 size_t sp_workspace_footprint(const sp_workspace *workspace);
 

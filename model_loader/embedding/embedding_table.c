@@ -253,6 +253,18 @@ static void describe_rows(char which[WHICH_SIZE], const load *l)
 		 (long long)s->frequency_floor);
 }
 
+static void leave_out(const load *l, const char *name)
+{
+	const sp_row_selection *s = &l->selection;
+	sp_embedding_rows own = own_rows(l, &l->embedding->full);
+	size_t shares = (size_t)s->part_count * (size_t)s->slice_count;
+	size_t count = sp_embedding__count_rows(&own);
+
+	l->policy->leave_out(l->policy->leave_out_context,
+			     &(sp_rows_left_out){name, l->spec->dim, row_format(l),
+						 count / (shares != 0 ? shares : 1)});
+}
+
 static sp_status make_full(sp_table **out, const load *l, sp_error *err)
 {
 	char which[WHICH_SIZE];
@@ -262,6 +274,10 @@ static sp_status make_full(sp_table **out, const load *l, sp_error *err)
 	sp_tier *tier = NULL;
 	sp_status status;
 
+	if (l->policy->leave_out != NULL) {
+		leave_out(l, options.name);
+		return sp_table_create(out, &options, NULL, NULL, err);
+	}
 	describe_rows(which, l);
 	if (!belongs_on_ssd(l, &on_ssd)) {
 		status = find_full_rows(&rows, l, options.name, err);

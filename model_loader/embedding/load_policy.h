@@ -40,6 +40,14 @@ typedef enum sp_old_key {
 	SP_OLD_KEY_BLEND,            /* old_percent of the old row, the rest of the delta's */
 } sp_old_key;
 
+/* The rows of a table, by the index of the full checkpoint: those below a threshold included. */
+typedef struct sp_rows_left_out {
+	const char *table;
+	size_t dim;
+	sp_row_format format;
+	size_t row_count;
+} sp_rows_left_out;
+
 /* All zero is DeepRec's behaviour. */
 typedef struct sp_load_policy {
 	sp_name_rules row_formats; /* an sp_row_format each; fp32 without a rule */
@@ -81,6 +89,14 @@ typedef struct sp_load_policy {
 	 * Belongs to the version that is loaded.
 	 */
 	sp_ssd_store *ssd;
+
+	/*
+	 * Not NULL: no rows of full checkpoints are read.  It is told of each table, which is then
+	 * empty, maybe by several threads at once.  Shows what everything else takes; not for
+	 * serving.
+	 */
+	void (*leave_out)(void *context, const sp_rows_left_out *rows);
+	void *leave_out_context;
 
 	bool only_finite; /* refuse weights with a NaN or an infinity */
 

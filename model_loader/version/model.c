@@ -492,6 +492,17 @@ void sp_model_destroy(sp_model *model)
 	sp_free(model);
 }
 
+size_t sp_model_footprint(const sp_model *model)
+{
+	size_t bytes = sizeof(*model) + sp_arena_used(model->arena);
+
+	if (model->program != NULL)
+		bytes += sp_program_footprint(model->program);
+	if (model->load_program != NULL)
+		bytes += sp_program_footprint(model->load_program);
+	return bytes;
+}
+
 const sp_program *sp_model_program(const sp_model *model)
 {
 	return model->program;

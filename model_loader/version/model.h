@@ -54,6 +54,9 @@ SP_MUST_CHECK sp_status sp_model_open(sp_model **out, const sp_model_options *op
 /* NULL is fine.  Its weights and the sessions of its program must have been destroyed. */
 void sp_model_destroy(sp_model *model);
 
+/* Bytes of memory: the graphs and their programs. */
+size_t sp_model_footprint(const sp_model *model);
+
 /* Final once the first weights are loaded. */
 const sp_program *sp_model_program(const sp_model *model);
 

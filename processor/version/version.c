@@ -327,6 +327,29 @@ sp_found_version sp_version_name(const sp_version *version)
 				  .delta_step = version->delta_step};
 }
 
+sp_version_memory sp_version_memory_of(const sp_version *version)
+{
+	const sp_weights *full = sp_weights_base(version->weights);
+	sp_version_memory out = {.program = sp_model_footprint(version->runtime->model) +
+					    sp_arena_used(version->runtime->arena),
+				 .sessions = sp_session_set_footprint(version->runtime->sessions)};
+
+	out.dense = sp_weights_footprint(version->weights);
+	if (full != version->weights) /* a delta on a full checkpoint */
+		out.dense += sp_weights_footprint(full);
+	for (size_t i = 0; i < sp_weights_table_count(version->weights); i++) {
+		sp_table_memory table = sp_table_memory_of(sp_weights_table(version->weights, i));
+		size_t all = table.rows + table.index + table.tier + table.mapped;
+
+		out.tables += table.rows;
+		out.indexes += table.index;
+		out.ssd += table.tier;
+		out.image += table.mapped;
+		out.dense -= all < out.dense ? all : out.dense;
+	}
+	return out;
+}
+
 void sp_version_close(sp_version *version)
 {
 	if (version == NULL)

@@ -67,6 +67,19 @@ SP_MUST_CHECK sp_status sp_version_open_folded(sp_version **out, const sp_versio
 /* The version's name; the version owns its texts. */
 sp_found_version sp_version_name(const sp_version *version);
 
+/* Bytes of memory by their owner, those of the full checkpoint below a delta included. */
+typedef struct sp_version_memory {
+	size_t tables;  /* rows in memory with their keys, default rows */
+	size_t indexes; /* of these rows; frequencies and versions of keys */
+	size_t ssd;     /* caches and indexes of tables on an SSD */
+	size_t image; /* rows and indexes in a mapped file, which is not the process's own memory */
+	size_t dense; /* variables, lookup tables, values computed from them */
+	size_t program;  /* graphs and plans; shared by versions of one graph, as sessions are */
+	size_t sessions; /* workspaces and frames, after their last request */
+} sp_version_memory;
+
+sp_version_memory sp_version_memory_of(const sp_version *version);
+
 /* Only when no request uses it and no handle is held.  NULL is fine. */
 void sp_version_close(sp_version *version);
 

@@ -1,5 +1,6 @@
 #include "storage/placement/placement.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -238,6 +239,15 @@ static sp_status search_part(void *context, size_t part, sp_error *err)
 }
 
 /* All parts get as many slots as the fullest one needs. */
+static void set_sizes(sp_placement *placement, size_t fullest)
+{
+	placement->part_slots = fullest + fullest / SPARE_PARTS + SPARE_SLOTS;
+	placement->slot_count = placement->part_count * placement->part_slots;
+	placement->part_buckets = placement->key_count / placement->part_count * BUCKETS /
+					  BUCKET_KEYS +
+				  1;
+}
+
 static void make_room(sp_placement *placement, const sp_placement_parts *parts)
 {
 	size_t fullest = 0;
@@ -248,11 +258,18 @@ static void make_room(sp_placement *placement, const sp_placement_parts *parts)
 		if (parts->sizes[p] > fullest)
 			fullest = parts->sizes[p];
 	}
-	placement->part_slots = fullest + fullest / SPARE_PARTS + SPARE_SLOTS;
-	placement->slot_count = placement->part_count * placement->part_slots;
-	placement->part_buckets = placement->key_count / placement->part_count * BUCKETS /
-					  BUCKET_KEYS +
-				  1;
+	set_sizes(placement, fullest);
+}
+
+/* Of n parts with m keys on average, the fullest has about m + sqrt(2 m ln n). */
+void sp_placement_expect(sp_placement *out, size_t key_count)
+{
+	size_t parts = sp_placement__part_count(key_count);
+	double average = (double)key_count / (double)parts;
+	double above = sqrt(2 * average * log((double)parts));
+
+	*out = (sp_placement){.key_count = key_count, .part_count = parts};
+	set_sizes(out, (size_t)(average + above + 0.5));
 }
 
 sp_status sp_placement__place(sp_region *pilots, sp_placement *placement,

@@ -112,6 +112,12 @@ static inline size_t sp_placement_slot(const sp_placement *placement, uint64_t h
 	       sp_placement_slot_of(hash, pilot, placement->part_slots);
 }
 
+/*
+ * The sizes that a placement of `key_count` different keys will have; the seed is left 0.  Slots
+ * depend on the fullest part, which chance decides: within a percent of the number of keys.
+ */
+void sp_placement_expect(sp_placement *out, size_t key_count);
+
 /* hashes[i] = hash of keys[i]. */
 void sp_placement_hash_all(const sp_placement *placement, const int64_t *keys, size_t count,
 			   uint64_t *hashes);

@@ -135,12 +135,44 @@ const void *sp_rows_outlier_of(const sp_rows *rows, const void *slot, size_t *si
 	return row != slot ? row : NULL;
 }
 
-size_t sp_rows_footprint(const sp_rows *rows)
+sp_rows_memory_use sp_rows_memory_of(const sp_rows *rows)
 {
 	if (rows->slot_memory.data == NULL)
-		return sp_rows_slots_size(&rows->shape) +
-		       rows->shape.placement.part_count * rows->shape.placement.part_buckets;
-	return sp_region_footprint(&rows->slot_memory) + sp_region_footprint(&rows->pilot_memory);
+		return (sp_rows_memory_use){.mapped = sp_rows_slots_size(&rows->shape) +
+						      sp_rows_pilots_size(&rows->shape)};
+	return (sp_rows_memory_use){.slots = sp_region_footprint(&rows->slot_memory),
+				    .index = sp_region_footprint(&rows->pilot_memory)};
+}
+
+size_t sp_rows_footprint(const sp_rows *rows)
+{
+	sp_rows_memory_use use = sp_rows_memory_of(rows);
+
+	return use.slots + use.index + use.mapped;
+}
+
+sp_rows_shape sp_rows_expected_shape(sp_rows_layout layout, sp_row_format format, size_t dim,
+				     size_t row_count)
+{
+	sp_rows_shape shape = {.format = format,
+			       .layout = layout,
+			       .dim = dim,
+			       .row_count = row_count,
+			       .slot_size = sp_rows_slot_size(layout, format, dim)};
+
+	sp_placement_expect(&shape.placement, row_count);
+	return shape;
+}
+
+sp_rows_memory_use sp_rows_expected_memory(const sp_rows_shape *shape)
+{
+	size_t slots;
+
+	if (!sp_size_mul(&slots, shape->placement.slot_count, shape->slot_size))
+		return (sp_rows_memory_use){.slots = SIZE_MAX, .index = SIZE_MAX};
+	return (sp_rows_memory_use){
+		.slots = sp_region_expected_footprint(slots),
+		.index = sp_region_expected_footprint(sp_rows_pilots_size(shape))};
 }
 
 sp_rows *sp_rows_retain(sp_rows *rows)

@@ -69,6 +69,16 @@ static inline size_t sp_rows_slots_size(const sp_rows_shape *shape)
 	       shape->outlier_count * shape->dim * sizeof(float);
 }
 
+/* Bytes of the second array, which is an index: a pilot per bucket. */
+static inline size_t sp_rows_pilots_size(const sp_rows_shape *shape)
+{
+	return shape->placement.part_count * shape->placement.part_buckets;
+}
+
+/* The shape that `row_count` rows will have, if none of them is an outlier. */
+sp_rows_shape sp_rows_expected_shape(sp_rows_layout layout, sp_row_format format, size_t dim,
+				     size_t row_count);
+
 /* Owned by `rows`. */
 const sp_rows_shape *sp_rows_get_shape(const sp_rows *rows);
 
@@ -116,6 +126,18 @@ bool sp_rows_at(const sp_rows *rows, size_t slot, int64_t *key, sp_stored_row *o
 
 /* The outlier that the slot refers to, of *size bytes; NULL when the slot has its row itself. */
 const void *sp_rows_outlier_of(const sp_rows *rows, const void *slot, size_t *size);
+
+/* Bytes by what they are for. */
+typedef struct sp_rows_memory_use {
+	size_t slots;  /* rows with their keys, and outliers */
+	size_t index;  /* pilots */
+	size_t mapped; /* both, of a file, for rows that are not in memory of the process */
+} sp_rows_memory_use;
+
+sp_rows_memory_use sp_rows_memory_of(const sp_rows *rows);
+
+/* What rows of that shape will take in memory; SIZE_MAX each on overflow. */
+sp_rows_memory_use sp_rows_expected_memory(const sp_rows_shape *shape);
 
 /* Bytes of memory, or of the mapped file. */
 size_t sp_rows_footprint(const sp_rows *rows);

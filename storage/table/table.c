@@ -24,21 +24,37 @@ size_t sp_table_row_count(const sp_table *table)
 	return table->row_count;
 }
 
-size_t sp_table_footprint(const sp_table *table)
+static void add_rows(sp_table_memory *memory, const sp_rows *rows)
 {
-	size_t bytes = sp_region_footprint(&table->rules->default_rows);
+	sp_rows_memory_use use = sp_rows_memory_of(rows);
+
+	memory->rows += use.slots;
+	memory->index += use.index;
+	memory->mapped += use.mapped;
+}
+
+sp_table_memory sp_table_memory_of(const sp_table *table)
+{
+	sp_table_memory memory = {.rows = sp_region_footprint(&table->rules->default_rows)};
 
 	if (table->overlay != NULL)
-		bytes += sp_rows_footprint(table->overlay);
+		add_rows(&memory, table->overlay);
 	if (table->base != NULL)
-		bytes += sp_rows_footprint(table->base);
+		add_rows(&memory, table->base);
 	if (table->below != NULL)
-		bytes += table->below->kind->footprint(table->below);
+		memory.tier = table->below->kind->footprint(table->below);
 	if (table->folded != NULL)
-		bytes += table->folded->count * sizeof(int64_t);
+		memory.index += table->folded->count * sizeof(int64_t);
 	for (int c = 0; c < SP_TABLE_COLUMNS; c++)
-		bytes += sp_key_column_footprint(table->columns[c]);
-	return bytes;
+		memory.index += sp_key_column_footprint(table->columns[c]);
+	return memory;
+}
+
+size_t sp_table_footprint(const sp_table *table)
+{
+	sp_table_memory memory = sp_table_memory_of(table);
+
+	return memory.rows + memory.index + memory.tier + memory.mapped;
 }
 
 bool sp_table_count(const sp_table *table, sp_table_counters *out)

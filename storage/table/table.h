@@ -47,6 +47,16 @@ size_t sp_table_row_count(const sp_table *table);
  */
 size_t sp_table_footprint(const sp_table *table);
 
+/* The same by what it is for; the four add up to sp_table_footprint(). */
+typedef struct sp_table_memory {
+	size_t rows;   /* with their keys, and the default matrix */
+	size_t index;  /* of the rows in memory; columns, and keys of folded rows */
+	size_t tier;   /* caches and indexes of the slower tier */
+	size_t mapped; /* rows and their index in an image's file */
+} sp_table_memory;
+
+sp_table_memory sp_table_memory_of(const sp_table *table);
+
 /* How the rows of a segment are combined into one output row. */
 typedef enum sp_combiner {
 	SP_COMBINE_SUM,   /* sum(w x) */

@@ -66,6 +66,12 @@ size_t sp_model_default_signature(const sp_model *model)
 	return i;
 }
 
+size_t sp_model_footprint(const sp_model *model)
+{
+	(void)model;
+	return 0;
+}
+
 const sp_program *sp_model_program(const sp_model *model)
 {
 	return model->small.program;

@@ -768,6 +768,59 @@ static void an_image_follows_the_configuration(void **state)
 	assert_non_null(strstr(output, "row_format: int8"));
 }
 
+/* ---------------------------------------------------------------------- size */
+
+static double owner(const char *name)
+{
+	cJSON *json = parsed();
+	double bytes = member(member(json, "memory"), name)->valuedouble;
+
+	cJSON_Delete(json);
+	return bytes;
+}
+
+/* How near it is to what a host has is in test_memory. */
+static void size_adds_up(void **state)
+{
+	char base[SP_PATH_SIZE], rest[4 * SP_PATH_SIZE], path[2 * SP_PATH_SIZE];
+	double floats, codes;
+	cJSON *json;
+
+	(void)state;
+	sp_source_path(base, "tests/golden/ev-ctr-checkpoint");
+	print_to(path, sizeof(path), "%s/checkpoints", base);
+	print_to(rest, sizeof(rest), "--json --sessions=3 --model=%s/model", base);
+	assert_int_equal(run_on("size", path, rest), 0);
+	json = parsed();
+	assert_int_equal(cJSON_GetArraySize(member(json, "tables")), 2);
+	assert_int_equal(member(cJSON_GetArrayItem(member(json, "tables"), 0), "rows")->valueint,
+			 60);
+	cJSON_Delete(json);
+	floats = owner("tables");
+	assert_int_equal(owner("session_count"), 3);
+	assert_true(owner("total") == floats + owner("indexes") + owner("dense") +
+					      owner("program") + owner("sessions"));
+	assert_true(owner("headroom_for_swap") == floats + owner("indexes") + owner("dense"));
+
+	/* The index alone, and other formats. */
+	assert_int_equal(run_on("size --json --row_format=int4", path, ""), 0);
+	codes = owner("tables");
+	assert_true(codes > 0 && codes < floats);
+	assert_true(owner("total") == codes + owner("indexes") + owner("dense"));
+	assert_int_equal(run_on("size", path, ""), 0);
+	assert_non_null(strstr(output, "note: with --model"));
+}
+
+static void what_has_no_size_is_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(run_on("size --row_format=int3", fixture("full"), ""), 2);
+	assert_true(error_says("no such row format: 'int3'"));
+	assert_int_equal(run("size --sessions=0 x"), 2);
+	assert_int_equal(run("size --sessions=1025 x"), 2);
+	assert_int_equal(run("size /nowhere.json"), 1);
+}
+
 /* --------------------------------------------------------------------- usage */
 
 static void a_wrong_command_line_is_2(void **state)
@@ -840,6 +893,8 @@ int main(void)
 		CASE(verify_compares_with_the_graph_and_a_delta_with_its_base),
 		CASE(an_image_holds_what_the_checkpoint_does),
 		CASE(an_image_follows_the_configuration),
+		CASE(size_adds_up),
+		CASE(what_has_no_size_is_refused),
 		CASE(a_wrong_command_line_is_2),
 		CASE(what_is_not_there_is_1),
 		CASE(help_and_version_are_told),

@@ -262,6 +262,7 @@ static void write_process(sp_buffer *out, const sp_host_state *host)
 		      LABELS(text_label("version", serving_processor_version())), 1);
 	sp_metric_begin(out, SP_METRIC_RESIDENT_MEMORY);
 	sp_metric_add(out, SP_METRIC_RESIDENT_MEMORY, NO_LABELS, resident_bytes());
+	sp_metrics_write_memory(out, host);
 	sp_metric_begin(out, SP_METRIC_CPU);
 	sp_metric_add(out, SP_METRIC_CPU, NO_LABELS, cpu_seconds());
 	sp_metric_begin(out, SP_METRIC_START);

@@ -42,6 +42,10 @@ typedef struct sp_host_state {
 } sp_host_state;
 
 void sp_metrics_write_host(sp_buffer *out, const sp_host_state *host);
+
+/* The process's memory by owner, among the host's metrics. */
+void sp_metrics_write_memory(sp_buffer *out, const sp_host_state *host);
+
 void sp_metrics_write_models(sp_buffer *out, const sp_model_state *models, size_t count);
 
 #endif

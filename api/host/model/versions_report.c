@@ -185,13 +185,11 @@ static sp_status read_all_counts(void *out, source *from, sp_error *err)
 sp_status sp_versions_report_read(sp_versions_report *out, const char *json, sp_arena *arena,
 				  sp_error *err)
 {
-	static const member members[] = {{"versions", AT(versions), read_versions},
-					 {"newest", AT(newest), read_steps},
-					 {"pinned", AT(pinned), read_steps},
-					 {"counts", 0, read_all_counts},
-					 {"memory", AT(memory), read_number},
-					 {"tables", AT(tables), read_tables},
-					 {NULL, 0, NULL}};
+	static const member members[] = {
+		{"versions", AT(versions), read_versions}, {"newest", AT(newest), read_steps},
+		{"pinned", AT(pinned), read_steps},        {"counts", 0, read_all_counts},
+		{"memory", AT(memory), read_number},       {"owners", AT(owners), read_counts},
+		{"tables", AT(tables), read_tables},       {NULL, 0, NULL}};
 	source from = {.arena = arena};
 	sp_status status;
 

@@ -20,6 +20,8 @@ static void blocks_are_aligned_and_apart(void **state)
 	memset(large, 2, 1000);
 	assert_int_equal(small[2], 1);
 	assert_true(sp_arena_footprint(arena) >= 1003);
+	assert_true(sp_arena_used(arena) >= 1003);
+	assert_true(sp_arena_used(arena) <= sp_arena_footprint(arena));
 	sp_arena_destroy(arena);
 }
 

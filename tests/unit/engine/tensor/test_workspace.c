@@ -83,6 +83,28 @@ static void what_one_request_needed_and_others_do_not_goes_back(void **state)
 }
 #endif
 
+/* What a chunk of the system has beside it was never touched. */
+static void what_was_touched_is_known_after_a_request(void **state)
+{
+	enum { SMALL = 1000, LARGER = 50000, BYTES = LARGER * sizeof(float) };
+	sp_workspace *workspace = sp_workspace_create(1 << 30);
+
+	(void)state;
+	assert_int_equal(sp_workspace_touched(workspace), 0);
+	make(workspace, LARGER);
+	assert_int_equal(sp_workspace_touched(workspace), 0);
+	sp_workspace_reset(workspace);
+	assert_true(sp_workspace_touched(workspace) <= sp_workspace_footprint(workspace));
+#ifndef SP_ARENA_DEBUG
+	assert_true(sp_workspace_touched(workspace) >= BYTES);
+	assert_true(sp_workspace_touched(workspace) < 2 * BYTES);
+	make(workspace, SMALL);
+	sp_workspace_reset(workspace);
+	assert_true(sp_workspace_touched(workspace) >= BYTES);
+#endif
+	sp_workspace_destroy(workspace);
+}
+
 static void a_block_with_two_holders_outlives_one(void **state)
 {
 	sp_workspace *workspace = sp_workspace_create(1 << 20);
@@ -144,6 +166,7 @@ int main(void)
 		cmocka_unit_test(after_warm_up_nothing_is_allocated),
 		cmocka_unit_test(what_one_request_needed_and_others_do_not_goes_back),
 #endif
+		cmocka_unit_test(what_was_touched_is_known_after_a_request),
 		cmocka_unit_test(a_block_with_two_holders_outlives_one),
 		cmocka_unit_test(data_is_aligned_and_sizes_do_not_overlap),
 		cmocka_unit_test(what_is_too_large_is_refused),

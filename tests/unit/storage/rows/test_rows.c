@@ -568,6 +568,59 @@ static void copy_rows(copied *c, const sp_rows *rows)
 	c->memory.owner = &c->released;
 }
 
+static void expect_within(size_t expected, size_t real, size_t percent)
+{
+	size_t apart = expected > real ? expected - real : real - expected;
+
+	if (apart > real * percent / 100 + 64)
+		fail_msg("%zu is not within %zu %% of %zu", expected, percent, real);
+}
+
+/* By their number alone, from nothing to several parts. */
+static void what_rows_take_is_known_beforehand(void **state)
+{
+	static const size_t counts[] = {0, 1, 100, 30000, 33000, 300000};
+	enum { DIM = 16 };
+	int64_t *keys = malloc(300000 * sizeof(*keys));
+	sp_error err;
+
+	(void)state;
+	for (size_t i = 0; i < 300000; i++)
+		keys[i] = (int64_t)(next_random() >> 2);
+	for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
+		sp_rows_options options = {.name = "t", .dim = DIM, .format = SP_ROW_INT8};
+		float *floats = embedding_like(keys, counts[c], 0);
+		sp_rows_memory_use real, expected;
+		sp_rows_shape shape;
+		sp_rows *rows;
+
+		assert_ok(sp_rows_create(&rows, &options, keys, floats, counts[c], &err), &err);
+		real = sp_rows_memory_of(rows);
+		assert_int_equal(real.slots + real.index, sp_rows_footprint(rows));
+		assert_int_equal(real.mapped, 0);
+		shape = sp_rows_expected_shape(SP_ROWS_KEY_IN_FRONT, SP_ROW_INT8, DIM, counts[c]);
+		assert_int_equal(shape.slot_size, sp_rows_get_shape(rows)->slot_size);
+		expected = sp_rows_expected_memory(&shape);
+		/* Whole pages of 2 MB, one more or less. */
+		expect_within(sp_rows_slots_size(&shape),
+			      sp_rows_slots_size(sp_rows_get_shape(rows)), 1);
+		expect_within(expected.slots, real.slots, counts[c] > 100000 ? 25 : 1);
+		expect_within(expected.index, real.index, 1);
+		sp_rows_release(rows);
+		free(floats);
+	}
+	free(keys);
+}
+
+static void rows_that_no_memory_holds_take_all_of_it(void **state)
+{
+	sp_rows_shape shape = sp_rows_expected_shape(SP_ROWS_KEY_IN_FRONT, SP_ROW_FP32,
+						     SP_ROWS_MAX_DIM, SIZE_MAX >> 8);
+
+	(void)state;
+	assert_int_equal(sp_rows_expected_memory(&shape).slots, SIZE_MAX);
+}
+
 static sp_rows *some_rows(int64_t *keys, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -737,6 +790,8 @@ int main(void)
 		cmocka_unit_test(any_rows_may_follow_the_first),
 		cmocka_unit_test(slots_hold_key_row_and_zeros),
 		cmocka_unit_test(rows_take_little_more_than_themselves),
+		cmocka_unit_test(what_rows_take_is_known_beforehand),
+		cmocka_unit_test(rows_that_no_memory_holds_take_all_of_it),
 		cmocka_unit_test(rows_over_a_copy_answer_alike),
 		cmocka_unit_test(a_shape_that_contradicts_itself_is_refused),
 		cmocka_unit_test(wrong_pilots_find_no_wrong_row),

@@ -395,6 +395,43 @@ static void answers_are_told(void **state)
 	assert_no("process_resident_memory_bytes 0\n");
 }
 
+/* Of what is not the library's, the rest is "other", whatever it is. */
+static void memory_is_told_by_owner(void **state)
+{
+	static const char *const without_rest[] = {"{model_name=\"\",owner=\"other\"} ",
+						   "{model_name=\"\",owner=\"allocator\"} "};
+	sp_budget memory;
+	sp_versions_report report;
+	const sp_model_state model = {.name = "m", .report = &report};
+	const sp_model_state closed = {.name = "closed"};
+	const sp_model_state models[] = {model, closed};
+	const sp_host_state host = {.memory = &memory, .models = models, .model_count = 2};
+	double own, rest = 0;
+	sp_error err;
+
+	(void)state;
+	sp_budget_init(&memory, 200000);
+	assert_int_equal(sp_budget_grow(&memory, 0, 100000, 100000), 100000);
+	assert_ok(sp_versions_report_read(&report,
+					  "{\"owners\":{\"tables\":4000,\"image\":1000000000,"
+					  "\"sessions\":50}}",
+					  arena, &err),
+		  &err);
+	sp_buffer_clear(&out);
+	sp_metrics_write_memory(&out, &host);
+	assert_line(P "memory_by_owner_bytes" M ",owner=\"tables\"} 4000");
+	assert_line(P "memory_by_owner_bytes" M ",owner=\"sessions\"} 50");
+	assert_line(P "memory_by_owner_bytes{model_name=\"\",owner=\"requests\"} 100000");
+	assert_no("image");
+	assert_no("closed");
+	own = strtod(strstr(out.data, "\n" P "own_memory_bytes ") +
+			     strlen("\n" P "own_memory_bytes "),
+		     NULL);
+	for (size_t i = 0; i < 2; i++)
+		rest += strtod(strstr(out.data, without_rest[i]) + strlen(without_rest[i]), NULL);
+	assert_true(own > 104050 && rest == own - 104050);
+}
+
 static void exemplars_are_told_to_those_who_can_read_them(void **state)
 {
 	static const unsigned char id[16] = {0x4b, 0xf9, 0x2f, [15] = 0x36};
@@ -430,17 +467,12 @@ int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		CASE(heads_and_samples),
-		CASE(values_of_labels_are_escaped),
-		CASE(limits_are_powers),
-		CASE(times_fall_into_buckets),
-		CASE(versions_are_told),
-		CASE(tables_are_told),
-		CASE(little_is_told),
-		CASE(what_is_not_that_json_is_refused),
-		CASE(without_memory),
-		CASE(answers_are_told),
-		CASE(exemplars_are_told_to_those_who_can_read_them),
+		CASE(heads_and_samples),       CASE(values_of_labels_are_escaped),
+		CASE(limits_are_powers),       CASE(times_fall_into_buckets),
+		CASE(versions_are_told),       CASE(tables_are_told),
+		CASE(little_is_told),          CASE(what_is_not_that_json_is_refused),
+		CASE(without_memory),          CASE(answers_are_told),
+		CASE(memory_is_told_by_owner), CASE(exemplars_are_told_to_those_who_can_read_them),
 	};
 
 	return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);

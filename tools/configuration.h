@@ -1,0 +1,16 @@
+#ifndef SP_TOOLS_CONFIGURATION_H
+#define SP_TOOLS_CONFIGURATION_H
+
+#include "processor/config/config.h"
+#include "tools/tool.h"
+
+/*
+ * The processor's configuration for commands that load as the processor does: the file PATH, or one
+ * with the defaults for the SavedModel that is PATH or --model and for checkpoints that are PATH.
+ * --row_format and --sessions replace what it says.
+ *
+ * Errors: those of sp_config_parse(); SP_INVALID with tool->wrong_usage when --model is missing.
+ */
+SP_MUST_CHECK sp_status sp_configuration_read(sp_config *out, sp_tool *tool, sp_error *err);
+
+#endif
