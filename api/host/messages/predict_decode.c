@@ -75,7 +75,7 @@ sp_status sp_model_spec_find(sp_model_spec *out, sp_bytes request, sp_error *err
 /* -------------------------------------------------------------------- inputs */
 
 /* Reads an entry as writers make it: the key and the value, each once.  False for any other. */
-static bool read_usual_entry(sp_predict_entry *out, sp_bytes message)
+static inline bool read_usual_entry(sp_predict_entry *out, sp_bytes message)
 {
 	enum { TAG_KEY = 0x0a, TAG_VALUE = 0x12 };
 	const unsigned char *at = (const unsigned char *)message.data, *end = at + message.size;
@@ -121,7 +121,8 @@ static sp_status take_input(sp_message_inputs *out, sp_bytes message, size_t nth
 	sp_predict_entry given;
 	int index;
 
-	SP_TRY(sp_predict__entry(&given, message, memory->arena, err));
+	if (!read_usual_entry(&given, message))
+		SP_TRY(sp_predict__entry(&given, message, memory->arena, err));
 	index = sp_message_input_index(out, memory, nth, given.key);
 	if (index < 0) {
 		*unknown = true;

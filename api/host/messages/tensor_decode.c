@@ -277,11 +277,13 @@ static sp_status scan_message(tensor_scan *scan, sp_error *err)
 	return SP_OK;
 }
 
-static sp_status decode(serving_processor_tensor *out, tensor_scan *scan, sp_arena *arena,
-			sp_error *err)
+/* Inlined for each layout. */
+static inline __attribute__((always_inline)) sp_status decode(serving_processor_tensor *out,
+							      tensor_scan *scan, sp_arena *arena,
+							      sp_error *err)
 {
 	const sp_tensor_form *form;
-	size_t bytes = 0, own, dims_size;
+	size_t bytes = 0, own;
 	int64_t *dims;
 
 	SP_TRY(scan_message(scan, err));
@@ -292,11 +294,11 @@ static sp_status decode(serving_processor_tensor *out, tensor_scan *scan, sp_are
 	SP_TRY(check_shape(out, scan, form, &bytes, err));
 	/* One block for the dims and for values that do not stay in the message. */
 	own = scan->content.size != 0 || may_stay(scan, form, bytes) ? 0 : bytes;
-	dims_size = (size_t)scan->shape.rank * sizeof(*dims);
-	dims = sp_arena_alloc(arena, dims_size + own);
+	dims = sp_arena_alloc(arena, (size_t)scan->shape.rank * sizeof(*dims) + own);
 	if (dims == NULL)
 		return sp_no_memory(err, "an input");
-	memcpy(dims, scan->shape.dims, dims_size);
+	for (int i = 0; i < scan->shape.rank; i++) /* memcpy() would wait for the last stores */
+		dims[i] = scan->shape.dims[i];
 	out->dtype = scan->dtype;
 	out->rank = scan->shape.rank;
 	out->dims = dims;
@@ -315,15 +317,19 @@ static sp_status decode(serving_processor_tensor *out, tensor_scan *scan, sp_are
 sp_status sp_tensor_message_decode(serving_processor_tensor *out, sp_bytes message, sp_arena *arena,
 				   sp_error *err)
 {
-	tensor_scan scan = {.layout = &sp_tensor__proto, .message = message};
+	tensor_scan scan;
 
+	scan.layout = &sp_tensor__proto;
+	scan.message = message;
 	return decode(out, &scan, arena, err);
 }
 
 sp_status sp_tensor_message_decode_array(serving_processor_tensor *out, sp_bytes message,
 					 sp_arena *arena, sp_error *err)
 {
-	tensor_scan scan = {.layout = &sp_tensor__array, .message = message};
+	tensor_scan scan;
 
+	scan.layout = &sp_tensor__array;
+	scan.message = message;
 	return decode(out, &scan, arena, err);
 }

@@ -115,10 +115,3 @@ static const sp_wire_schema array_schema = {array_members, SP_ARRAY_FIELD_COUNT}
 
 const sp_tensor_layout sp_tensor__array = {
 	"an ArrayProto", true, array_forms, COUNT(array_forms), SP_ARRAY_FLOAT_VAL, &array_schema};
-
-const sp_tensor_form *sp_tensor__form(const sp_tensor_layout *layout, int dtype)
-{
-	if (dtype < 0 || (size_t)dtype >= layout->form_count || layout->forms[dtype].field == 0)
-		return NULL;
-	return &layout->forms[dtype];
-}

@@ -2,6 +2,7 @@
 #define SP_API_HOST_MESSAGES_TENSOR_FIELDS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/wire_values.h"
 
@@ -59,6 +60,11 @@ typedef struct sp_tensor_layout {
 extern const sp_tensor_layout sp_tensor__proto, sp_tensor__array;
 
 /* NULL for a type that no tensor of this layout has. */
-const sp_tensor_form *sp_tensor__form(const sp_tensor_layout *layout, int dtype);
+static inline const sp_tensor_form *sp_tensor__form(const sp_tensor_layout *layout, int dtype)
+{
+	if (dtype < 0 || (size_t)dtype >= layout->form_count || layout->forms[dtype].field == 0)
+		return NULL;
+	return &layout->forms[dtype];
+}
 
 #endif
