@@ -8,6 +8,7 @@
 #endif
 
 #include "base/cpu.h"
+#include "base/half.h"
 
 static const float PI = 3.14159265358979323846F;
 static const float HALF_PI = 1.57079632679489661923F;
@@ -62,22 +63,6 @@ static void reduce_large(const float *size, float huge, float *rest, uint32_t *q
 /* clang-format on */
 
 /* Scalar code, for processors without AVX2 and as a reference for tests. */
-static inline float from_bits(uint32_t bits)
-{
-	float x;
-
-	memcpy(&x, &bits, sizeof(x));
-	return x;
-}
-
-static inline uint32_t to_bits(float x)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &x, sizeof(bits));
-	return bits;
-}
-
 #if defined(__x86_64__)
 #define RECIPROCAL(x) _mm_cvtss_f32(_mm_rcp_ss(_mm_set_ss(x)))
 #define ROOT(x)       _mm_cvtss_f32(_mm_rsqrt_ss(_mm_set_ss(x)))
@@ -92,8 +77,8 @@ static inline uint32_t to_bits(float x)
 #define VECTOR             float
 #define WORDS              uint32_t
 #define OF(c)              ((float)(c))
-#define BITS(x)            to_bits(x)
-#define FLOATS(w)          from_bits(w)
+#define BITS(x)            sp_float_bits(x)
+#define FLOATS(w)          sp_float_from_bits(w)
 #define LESS(a, b)         (-(uint32_t)((a) < (b)))
 #define EQUAL(a, b)        (-(uint32_t)((a) == (b)))
 #define SELECT(mask, a, b) ((mask) ? (a) : (b))

@@ -59,7 +59,7 @@ typedef struct sp_http2_streaming {
 	bool begun;       /* the headers of the answer are submitted */
 	bool told_end;    /* ... of the client's side, to the handler */
 	bool stopping;    /* it ends with the last answer of `parts` */
-	size_t passed;    /* of what is kept in the body of the request */
+	size_t passed;    /* bytes at the front of the kept body that the handler has taken */
 	int64_t tick_ns;  /* when tick() is called next */
 	int64_t quiet_ns; /* when it fails, unless the client sends something */
 	int64_t taken_ns; /* when it is reset, unless the client takes all of `out` */

@@ -27,7 +27,7 @@ sp_bytes sp_http_request_body(const sp_http_request *request);
 void sp_http_request_set_tag(sp_http_request *request, int tag);
 int sp_http_request_tag(const sp_http_request *request);
 
-/* What the observer learns of the request; whoever works on it fills it in. */
+/* What the observer is told of the request, filled in by the thread that works on it. */
 sp_call_record *sp_http_request_record(sp_http_request *request);
 
 /*

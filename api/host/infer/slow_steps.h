@@ -11,7 +11,10 @@
  * Threads: each has its own list, made at its first such run.
  */
 
-/* Where the run that begins is to tell its steps; NULL: nowhere, for nobody can want them. */
+/*
+ * Where the next run records its steps; NULL if no log and no profile asks for them, or without
+ * memory.
+ */
 serving_processor_steps *sp_slow_steps_begin(const sp_call_record *record);
 
 /*

@@ -23,7 +23,10 @@ SP_MUST_CHECK sp_status sp_examples_message_decode(const sp_bytes **out, size_t 
 						   sp_bytes message, sp_arena *arena,
 						   sp_error *err);
 
-/* The first example and the context, each {NULL, 0} if there is none; as of decode. */
+/*
+ * The first example and the context, as views like those of decode; {NULL, 0} for one that the
+ * message lacks.
+ */
 SP_MUST_CHECK sp_status sp_examples_message_first(sp_bytes *example, sp_bytes *context,
 						  sp_bytes message, sp_arena *arena, sp_error *err);
 

@@ -31,7 +31,7 @@ typedef struct sp_infer_head {
 
 SP_MUST_CHECK sp_status sp_infer_message_head(sp_infer_head *out, sp_bytes message, sp_error *err);
 
-/* The id alone, also of a message with other faults; empty if there is none, never NULL. */
+/* The id alone; of a malformed message, one before the fault.  Empty, not NULL, without an id. */
 sp_bytes sp_infer_message_id(sp_bytes message);
 
 /*

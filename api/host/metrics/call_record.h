@@ -42,7 +42,7 @@ typedef struct sp_call_record {
 	int64_t answered_ns;
 	size_t bytes_in;        /* of the body */
 	size_t bytes_out;       /* of the answer that a handler gave */
-	sp_rejection rejection; /* if whoever turned it away knew */
+	sp_rejection rejection; /* set by the code that refuses a request for a known reason */
 	int64_t version;        /* that ran it */
 	int64_t rows;           /* first dimension of the first input; -1: it has none */
 	char signature[SP_RECORD_SIGNATURE]; /* cut where it is longer */

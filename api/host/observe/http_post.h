@@ -18,7 +18,7 @@ SP_MUST_CHECK sp_status sp_http_post_open(sp_http_post **out, const char *url, s
 /* NULL is fine. */
 void sp_http_post_close(sp_http_post *post);
 
-/* The HTTP status of the answer, or 0 and a reason if there is none in time. */
+/* Returns the HTTP status of the answer; 0, with the reason in *err, if none comes in time. */
 int sp_http_post_send(sp_http_post *post, sp_bytes body, int64_t timeout_ms, sp_error *err);
 
 /* No call goes on after this time; from any thread.  NULL is fine. */

@@ -22,7 +22,7 @@ typedef struct sp_host_signatures {
 /* The signature of that name, or the default one if it is empty; NULL: none. */
 const sp_host_signature *sp_host_signature_find(const sp_host_signatures *set, sp_bytes name);
 
-/* The same; SP_NOT_FOUND with TensorFlow Serving's text if there is none. */
+/* As sp_host_signature_find(); SP_NOT_FOUND, with TensorFlow Serving's text, instead of NULL. */
 SP_MUST_CHECK sp_status sp_host_signature_get(const sp_host_signature **out,
 					      const sp_host_signatures *set, sp_bytes name,
 					      sp_error *err);

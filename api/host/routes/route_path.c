@@ -26,7 +26,7 @@ static bool take_name(sp_bytes *rest, const char *ends, char *out, size_t room)
 	return true;
 }
 
-/* Reads digits; false if there are none.  *fits is false if they exceed int64. */
+/* Reads a decimal number; false if no digit comes.  *fits is false if the number exceeds int64. */
 static bool take_version(sp_bytes *rest, int64_t *out, bool *fits)
 {
 	size_t n = 0;

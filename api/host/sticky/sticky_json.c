@@ -248,26 +248,27 @@ static sp_bytes v2_json(sp_sticky_body *body, sp_json_reader *reader, const char
 
 /* ------------------------------------------------------------------------- bodies */
 
-sp_bytes sp_sticky__predict_json(sp_sticky_body *body, const char *name)
+typedef sp_bytes json_finder(sp_sticky_body *body, sp_json_reader *reader, const char *name);
+
+static sp_bytes find_in_json(sp_sticky_body *body, const char *name, json_finder *find)
 {
 	sp_json_reader reader;
 	sp_bytes key;
 
 	sp_json_reader_init(&reader, body->bytes);
-	key = predict_json(body, &reader, name);
+	key = find(body, &reader, name);
 	sp_json_reader_fini(&reader);
 	return key;
 }
 
+sp_bytes sp_sticky__predict_json(sp_sticky_body *body, const char *name)
+{
+	return find_in_json(body, name, predict_json);
+}
+
 sp_bytes sp_sticky__examples_json(sp_sticky_body *body, const char *name)
 {
-	sp_json_reader reader;
-	sp_bytes key;
-
-	sp_json_reader_init(&reader, body->bytes);
-	key = examples_json(body, &reader, name);
-	sp_json_reader_fini(&reader);
-	return key;
+	return find_in_json(body, name, examples_json);
 }
 
 /* Binary data of a single input, without JSON, have no type before the version is known. */
