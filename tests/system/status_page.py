@@ -72,7 +72,8 @@ class Browser:
         return result["result"].get("value")
 
     def shows(self, *words):
-        wait_until(lambda: all(word in (self.value("document.body.innerText") or "") for word in words), "the page shows " + ", ".join(words))
+        # A document that is being loaded has no body yet.
+        wait_until(lambda: all(word in self.value("document.body ? document.body.innerText : ''") for word in words), "the page shows " + ", ".join(words))
 
     def row(self, version):
         return self.value("Array.from(document.querySelectorAll('tbody tr')).map((row) => row.innerText).find((text) => /^%s\\b/.test(text)) || ''" % version)
