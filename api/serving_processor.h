@@ -444,6 +444,7 @@ SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *
  *    "live":{"full_step":100,"delta_step":120,"for_ms":4711},
  *    "newest":{"full_step":100,"delta_step":130,"lag_ms":250},
  *    "pinned":{"full_step":100,"delta_step":120,"for_ms":4700,"by":"127.0.0.1:4711"},
+ *    "blind":{"for_ms":2500,"why":"cannot read the folder /ckpt: ..."},
  *    "counts":{"loads":3,"published":2,"last_load_ms":170,"refusals":{"corrupt":1},
  *     "moves":{"discovered":3,"loading":3,"warming":2,"live":2,"draining":1,"retired":1,
  *     "refused":1},"folds":1,"last_fold_ms":40,"reloads":0,"rollbacks":1,"pins":0},
@@ -463,7 +464,8 @@ SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *
  *
  * newest is the newest version seen on disk, served or not; lag_ms is 0 if it is live, else
  * the time for which a version newer than the live one has been known.  pinned is present while
- * a pin is in effect; by says who gave the order.
+ * a pin is in effect; by says who gave the order.  blind is present while newer versions cannot be
+ * looked for, because the folder is gone or its store does not answer.
  *
  * counts are totals since the model was created: loads started, versions published, refusals
  * by class (not_found, invalid, unsupported, corrupt, io, no_memory, busy, deadline, internal;

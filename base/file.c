@@ -117,12 +117,12 @@ static bool is_cached(const sp_file *file, uint64_t offset)
 }
 
 /* Skips cached pages, for which the advice costs almost as much as reading them. */
-void sp_file_fetch(const sp_file *file, uint64_t offset, uint64_t size)
+void sp_file_fetch(const sp_file *file, uint64_t offset, uint64_t size, bool once)
 {
 	enum { STEP = 1 << 20 };
 
 	if (file->object != NULL) {
-		store_of_object()->fetch(file->object, offset, size);
+		store_of_object()->fetch(file->object, offset, size, once);
 		return;
 	}
 	for (uint64_t at = 0; at < size; at += STEP) {
@@ -132,6 +132,11 @@ void sp_file_fetch(const sp_file *file, uint64_t offset, uint64_t size)
 			(void)posix_fadvise(file->fd, (off_t)(offset + at), (off_t)count,
 					    POSIX_FADV_WILLNEED);
 	}
+}
+
+size_t sp_file_ahead(const sp_file *file)
+{
+	return file->object != NULL ? store_of_object()->ahead : (size_t)64 << 20;
 }
 
 sp_status sp_file_read(char **out, size_t *out_size, const char *path, size_t max_size,

@@ -41,8 +41,14 @@ void sp_file_close(sp_file *file);
 SP_MUST_CHECK sp_status sp_file_read_at(const sp_file *file, uint64_t offset, void *buffer,
 					size_t size, sp_error *err);
 
-/* Starts reading a range into memory without waiting; it may be ignored. */
-void sp_file_fetch(const sp_file *file, uint64_t offset, uint64_t size);
+/*
+ * Starts reading a range into memory without waiting; it may be ignored.  `once`: it will not be
+ * read again after that.
+ */
+void sp_file_fetch(const sp_file *file, uint64_t offset, uint64_t size, bool once);
+
+/* How far ahead of a reader in sequence ranges are best requested by sp_file_fetch(), in bytes. */
+size_t sp_file_ahead(const sp_file *file);
 
 /* Fills *err with "cannot WHAT PATH: REASON", the reason by errno; returns `status`. */
 sp_status sp_file_failed(sp_error *err, sp_status status, const char *what, const char *path);

@@ -35,8 +35,10 @@ typedef struct sp_store {
 	sp_status (*read)(sp_store_object *object, uint64_t offset, void *buffer, size_t size,
 			  sp_error *err);
 
-	/* The range, clipped to the object, will be read soon. */
-	void (*fetch)(sp_store_object *object, uint64_t offset, uint64_t size);
+	size_t ahead; /* what sp_file_ahead() tells */
+
+	/* The range, clipped to the object, will be read soon; `once`: and not again. */
+	void (*fetch)(sp_store_object *object, uint64_t offset, uint64_t size, bool once);
 
 	/*
 	 * Type, size, time of change and, as st_ino, a hash that changes with the content.  `type`

@@ -200,6 +200,7 @@ static sp_status ask(char **out, const metadata_request *request, sp_error *err)
 	sp_transfer_call call = {.prepare = prepare,
 				 .context = (void *)request,
 				 .timeout_ms = METADATA_MS,
+				 .attempts_most = 2,
 				 .is_direct = true,
 				 .body = &body};
 	sp_status status;

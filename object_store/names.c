@@ -14,7 +14,8 @@
 enum {
 	MAX_PAGE = 32 << 20, /* bytes of a page of a list */
 	TREE_PAGES = 10,     /* of a whole tree; a larger one is listed folder by folder */
-	ASK_MS = 10000,      /* at most for one question */
+	ASK_MS = 10000,      /* at most for one question, */
+	ASK_ATTEMPTS = 6,    /* and so many attempts, in some two seconds */
 	LISTS_KEPT = 64,
 };
 
@@ -86,8 +87,11 @@ static sp_status ask(sp_http_answer *answer, sp_buffer *body, const sp_object_ur
 		     sp_account *account, const sp_question *question, sp_error *err)
 {
 	asking context = {url, account, question};
-	sp_transfer_call call = {
-		.prepare = prepare, .context = &context, .timeout_ms = ASK_MS, .body = body};
+	sp_transfer_call call = {.prepare = prepare,
+				 .context = &context,
+				 .timeout_ms = ASK_MS,
+				 .attempts_most = ASK_ATTEMPTS,
+				 .body = body};
 	sp_account_view view;
 	sp_error why;
 	sp_status status;
@@ -440,6 +444,17 @@ static sp_status list_around(const sp_object_url *url, sp_account *account, mode
 											  : SP_BUSY;
 }
 
+/* Asks about a name whose folder cannot be listed because of `why`, which says more than a HEAD. */
+static sp_status ask_alone(sp_name_about *out, const sp_object_url *url, sp_account *account,
+			   const sp_error *why, sp_error *err)
+{
+	sp_status status = ask_about(out, url, account, err);
+
+	if (status != SP_OK && status != SP_NOT_FOUND && why->status == SP_IO && err != NULL)
+		*err = *why;
+	return status;
+}
+
 static sp_status not_found(const sp_object_url *url, sp_error *err)
 {
 	char name[SP_OBJECT_NAME_SIZE];
@@ -452,15 +467,18 @@ sp_status sp_names_find(sp_name_about *out, const sp_object_url *url, sp_account
 {
 	bool is_measured;
 	sp_status status = look_up_locked(out, &is_measured, url);
+	sp_error why = {.status = SP_OK};
 
 	if (status == SP_BUSY && url->path[0] == '\0')
 		return SP_OK; /* a bucket or a server */
 	if (status == SP_BUSY) {
-		status = list_around(url, account, type, err);
+		status = list_around(url, account, type, &why);
 		if (status == SP_OK)
 			status = look_up_locked(out, &is_measured, url);
 		else if (status == SP_BUSY)
-			return ask_about(out, url, account, err);
+			return ask_alone(out, url, account, &why, err);
+		else if (err != NULL)
+			*err = why;
 	}
 	if (status == SP_OK && !is_measured) {
 		status = ask_about(out, url, account, err);

@@ -17,12 +17,13 @@
 
 enum {
 	AHEAD_MOST = 4096,    /* blocks that wait to be read ahead */
-	WINDOW_MOST = 8,      /* blocks that are read ahead of a reader in sequence */
+	WINDOW = 3,           /* blocks that are read ahead of a reader in sequence, at first */
+	WINDOW_MOST = 12,     /* and later, if there are no hints */
 	SLOWEST_PER_MS = 512, /* bytes, of what is sent without regard to ranges */
 };
 
 /* How long a block that was asked for is kept although it isn't read. */
-#define UNREAD_NS (INT64_C(5) * 1000000000)
+#define UNREAD_NS (INT64_C(60) * 1000000000)
 
 typedef enum block_state { QUEUED, RUNNING, READY, FAILED } block_state;
 
@@ -36,7 +37,7 @@ typedef struct block {
 	size_t wanted; /* the least number of bytes that a reader waits for */
 	size_t taken;  /* bytes that were read, each time */
 	unsigned pins; /* readers in it */
-	bool is_hinted;
+	bool is_once;
 	bool is_checked; /* the headers of the current answer are */
 	block_state state;
 	int64_t used_ns;
@@ -79,7 +80,9 @@ struct sp_store_object {
 	bool has_no_ranges;
 	spool spool;
 	reader_place places[PLACES];
+	bool has_hints;
 	size_t block_count;
+	bool *is_done; /* [block_count] all of it was read once */
 	block *blocks[];
 };
 
@@ -140,6 +143,11 @@ static void let_go(sp_store_object *object)
 		drop_spare();
 }
 
+static bool is_read(const block *b)
+{
+	return b->taken >= b->size;
+}
+
 /* Frees a block that no transfer and no reader uses, in whatever list it is. */
 static void drop_block(block *b)
 {
@@ -152,6 +160,7 @@ static void drop_block(block *b)
 		queued--;
 	}
 	object->blocks[b->start / SP_OBJECT_BLOCK] = NULL;
+	object->is_done[b->start / SP_OBJECT_BLOCK] |= is_read(b);
 	give_data(b);
 	sp_free(b);
 	let_go(object);
@@ -159,17 +168,49 @@ static void drop_block(block *b)
 		sp_transfers_wake();
 }
 
-/* Frees blocks until one of that size has room; `hard`: also what will be read. */
-static bool make_room(size_t size, bool hard)
+/* Bytes of blocks that were read, and may be read again. */
+static size_t kept_bytes(void)
 {
+	size_t bytes = 0;
+
+	for (const block *b = ready.first; b != NULL; b = b->after)
+		if (is_read(b))
+			bytes += b->size;
+	return bytes;
+}
+
+/*
+ * A block that may be freed: one that was read, beyond those that are kept, and the newest of them,
+ * because a second pass begins with the oldest; or one that nobody has wanted for long.  `hard`: of
+ * those that are kept, and then of those that will be read, the one that is wanted last.
+ */
+static block *find_victim(bool hard)
+{
+	bool is_full = hard || kept_bytes() > SP_OBJECT_KEPT;
 	int64_t now = sp_clock_now_ns();
 
-	for (block *b = ready.first, *after; b != NULL && room_used + size > SP_OBJECT_ROOM;
-	     b = after) {
-		after = b->after;
-		if (b->pins == 0 && (hard || b->taken != 0 || now - b->used_ns > UNREAD_NS))
-			drop_block(b);
-	}
+	for (block *b = ready.last; b != NULL && is_full; b = b->before)
+		if (b->pins == 0 && is_read(b))
+			return b;
+	for (block *b = ready.first; b != NULL; b = b->after)
+		if (b->pins == 0 && now - b->used_ns > UNREAD_NS)
+			return b;
+	for (block *b = ready.last; b != NULL && hard; b = b->before)
+		if (b->pins == 0 && b->taken == 0)
+			return b;
+	for (block *b = ready.first; b != NULL && hard; b = b->after)
+		if (b->pins == 0)
+			return b;
+	return NULL;
+}
+
+/* Frees blocks until one of that size has room; false if it has none. */
+static bool make_room(size_t size, bool hard)
+{
+	block *victim;
+
+	while (room_used + size > SP_OBJECT_ROOM && (victim = find_victim(hard)) != NULL)
+		drop_block(victim);
 	return room_used + size <= SP_OBJECT_ROOM;
 }
 
@@ -356,7 +397,7 @@ static block *add_block(sp_store_object *object, size_t number)
 }
 
 /* Queues blocks that are not there; true if there are any. */
-static bool queue_blocks(sp_store_object *object, size_t first, size_t end, bool is_hinted)
+static bool queue_blocks(sp_store_object *object, size_t first, size_t end, bool is_once)
 {
 	bool any = false;
 
@@ -365,7 +406,7 @@ static bool queue_blocks(sp_store_object *object, size_t first, size_t end, bool
 
 		if (b != NULL || (b = add_block(object, i)) == NULL)
 			continue;
-		b->is_hinted = is_hinted;
+		b->is_once = is_once;
 		any = true;
 	}
 	return any;
@@ -374,7 +415,7 @@ static bool queue_blocks(sp_store_object *object, size_t first, size_t end, bool
 /* Starts the block that a reader waits for. */
 static sp_status start_block(block *b, sp_error *err)
 {
-	(void)make_room(b->size, true);
+	(void)(make_room(b->size, false) || make_room(b->size, true));
 	SP_NEED_MEMORY(take_data(b), err, "%zu bytes of an object", b->size);
 	SP_TRY(sp_transfer_start(&b->transfer, err));
 	take_out(&queue, b);
@@ -404,13 +445,18 @@ static reader_place *find_place(sp_store_object *object, size_t number)
 static void read_ahead(sp_store_object *object, size_t number)
 {
 	reader_place *place = find_place(object, number);
+	size_t end = number + 1;
 
 	place->used_ns = sp_clock_now_ns();
 	if (number == place->last)
 		return;
 	place->last = number;
-	place->window = place->window < WINDOW_MOST / 2 ? 2 * place->window + 1 : WINDOW_MOST;
-	if (queue_blocks(object, number + 1, number + 1 + place->window, false))
+	place->window = place->window == 0 || object->has_hints ? WINDOW
+			: place->window < WINDOW_MOST / 2       ? 2 * place->window
+								: WINDOW_MOST;
+	while (end <= number + place->window && end < object->block_count && !object->is_done[end])
+		end++;
+	if (queue_blocks(object, number + 1, end, false))
 		sp_transfers_wake();
 }
 
@@ -460,7 +506,7 @@ static sp_status read_block(sp_store_object *object, uint64_t offset, void *buff
 		append(&ready, b);
 	}
 	if (b->pins == 0 && (b->state == FAILED || b->state == QUEUED ||
-			     (b->state == READY && b->is_hinted && b->taken >= b->size)))
+			     (b->state == READY && b->is_once && is_read(b))))
 		drop_block(b);
 	return status;
 }
@@ -596,7 +642,7 @@ sp_status sp_object_open(sp_store_object **out, const sp_object_url *url, sp_acc
 		return sp_error_set(err, SP_INVALID, "an object of %" PRIu64 " bytes", about->size);
 	SP_TRY(sp_account_prepare(account, err));
 	SP_TRY(sp_account_look(account, &view, err));
-	object = sp_alloc_zero(1, sizeof(*object) + count * sizeof(object->blocks[0]));
+	object = sp_alloc_zero(1, sizeof(*object) + count * (sizeof(object->blocks[0]) + 1));
 	if (object != NULL) {
 		object->url = *url;
 		object->account = account;
@@ -609,6 +655,7 @@ sp_status sp_object_open(sp_store_object **out, const sp_object_url *url, sp_acc
 		for (size_t i = 0; i < PLACES; i++)
 			object->places[i].last = SIZE_MAX;
 		object->block_count = count;
+		object->is_done = (bool *)&object->blocks[count];
 		pthread_mutex_lock(&lock);
 		open_count++;
 		pthread_mutex_unlock(&lock);
@@ -663,7 +710,7 @@ sp_status sp_object_read(sp_store_object *object, uint64_t offset, void *buffer,
 	return status;
 }
 
-void sp_object_fetch(sp_store_object *object, uint64_t offset, uint64_t size)
+void sp_object_fetch(sp_store_object *object, uint64_t offset, uint64_t size, bool once)
 {
 	uint64_t left = offset < object->size ? object->size - offset : 0;
 
@@ -672,9 +719,10 @@ void sp_object_fetch(sp_store_object *object, uint64_t offset, uint64_t size)
 	if (size == 0 || sp_account_prepare(object->account, NULL) != SP_OK)
 		return;
 	pthread_mutex_lock(&lock);
+	object->has_hints = true;
 	if (!object->has_no_ranges &&
 	    queue_blocks(object, (size_t)(offset / SP_OBJECT_BLOCK),
-			 (size_t)((offset + size - 1) / SP_OBJECT_BLOCK) + 1, true))
+			 (size_t)((offset + size - 1) / SP_OBJECT_BLOCK) + 1, once))
 		sp_transfers_wake();
 	pthread_mutex_unlock(&lock);
 }

@@ -71,6 +71,7 @@ static const sp_store store = {
 	.open = open_path,
 	.close = sp_object_close,
 	.read = sp_object_read,
+	.ahead = SP_OBJECT_AHEAD,
 	.fetch = sp_object_fetch,
 	.find = find_path,
 	.list = list_path,

@@ -251,13 +251,19 @@ static void repeat(sp_transfer *t)
 		pause_ms = PAUSE_MOST_MS;
 	pause_ms = pause_ms / 2 + (int64_t)(sp_siphash13(sp_hash_process_key(), &now, sizeof(now)) %
 					    (uint64_t)(pause_ms / 2));
-	run->attempts = run->has_moved ? 0 : run->attempts + 1;
+	run->attempts = run->has_moved ? 1 : run->attempts + 1;
 	run->due_ns = now + pause_ms * NS_PER_MS;
-	if (run->due_ns >= run->deadline_ns || engine.repetitions == 0) {
-		sp_error_prefix(&t->error, t->error.status,
-				engine.repetitions == 0 ? "too many requests have failed lately"
-							: "given up after %" PRId64 " ms",
-				t->timeout_ms);
+	if (run->due_ns >= run->deadline_ns || engine.repetitions == 0 ||
+	    run->attempts == t->attempts_most) {
+		if (engine.repetitions == 0)
+			sp_error_prefix(&t->error, t->error.status,
+					"too many requests have failed lately");
+		else if (run->attempts == t->attempts_most)
+			sp_error_prefix(&t->error, t->error.status, "given up after %d attempts",
+					run->attempts);
+		else
+			sp_error_prefix(&t->error, t->error.status, "given up after %" PRId64 " ms",
+					t->timeout_ms);
 		t->status = t->error.status;
 		end(t);
 		return;
@@ -308,6 +314,13 @@ static bool take_redirect(sp_transfer *t)
 	return run->redirect != NULL;
 }
 
+/* Whether another attempt would fail in the same way. */
+static bool is_lasting(CURLcode code)
+{
+	return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
+	       code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL;
+}
+
 static void judge(sp_transfer *t, CURLcode code)
 {
 	sp_transfer_run *run = t->run;
@@ -318,7 +331,7 @@ static void judge(sp_transfer *t, CURLcode code)
 	} else if (code != CURLE_OK) {
 		sp_error_set(&t->error, SP_IO, "%s",
 			     run->reason[0] != '\0' ? run->reason : curl_easy_strerror(code));
-		t->status = SP_BUSY;
+		t->status = is_lasting(code) ? SP_IO : SP_BUSY;
 	} else if (t->answer.status != 200 && t->answer.status != 206) {
 		refuse(t);
 		return;
@@ -657,6 +670,7 @@ sp_status sp_transfer_call_make(sp_transfer_call *call, sp_error *err)
 					.take = take_body,
 					.end = end_call,
 					.timeout_ms = call->timeout_ms,
+					.attempts_most = call->attempts_most,
 					.is_direct = call->is_direct};
 	pthread_mutex_init(&state->lock, NULL);
 	pthread_cond_init(&state->ended, NULL);

@@ -52,6 +52,7 @@ struct sp_transfer {
 	void (*end)(sp_transfer *transfer);
 
 	int64_t timeout_ms; /* of all attempts together */
+	int attempts_most;  /* without any byte; 0: no limit but the time */
 	bool is_direct;     /* through no proxy: the metadata of the machine */
 
 	/* Of the thread. */
@@ -88,6 +89,7 @@ typedef struct sp_transfer_call {
 	sp_status (*prepare)(void *context, sp_http_request *out, sp_error *err);
 	void *context;
 	int64_t timeout_ms;
+	int attempts_most; /* as above */
 	bool is_direct;
 	sp_buffer *body; /* fails if it grows too large */
 	sp_http_answer answer;

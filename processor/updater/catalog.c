@@ -49,6 +49,10 @@ struct sp_catalog {
 	int64_t pinned_full_step, pinned_delta_step, pinned_ns;
 	char pinned_by[256];
 
+	/* Why newer versions cannot be looked for; "": they can. */
+	char blind[512];
+	int64_t blind_ns;
+
 	/* Counters since the start. */
 	uint64_t moves[SP_VERSION_REFUSED + 1]; /* by new state */
 	uint64_t refusals[SP_INTERNAL + 1];     /* by status */
@@ -471,6 +475,15 @@ void sp_catalog_set_newest(sp_catalog *catalog, const sp_found_version *found, c
 	pthread_mutex_unlock(&catalog->lock);
 }
 
+void sp_catalog_set_blind(sp_catalog *catalog, const char *why)
+{
+	pthread_mutex_lock(&catalog->lock);
+	if (why != NULL && catalog->blind[0] == '\0')
+		catalog->blind_ns = sp_clock_now_ns();
+	snprintf(catalog->blind, sizeof(catalog->blind), "%s", why != NULL ? why : "");
+	pthread_mutex_unlock(&catalog->lock);
+}
+
 uint64_t sp_catalog_next_waiting(sp_catalog *catalog, uint64_t after, sp_found_version *out,
 				 sp_arena *arena)
 {
@@ -680,6 +693,12 @@ static void put_all(sp_buffer *json, sp_catalog *c, int64_t now)
 			  now - c->pinned_ns);
 		sp_buffer_append_text(json, ",\"by\":");
 		sp_json_text_append(json, sp_bytes_of(c->pinned_by));
+		sp_buffer_append_char(json, '}');
+	}
+	if (c->blind[0] != '\0') {
+		sp_buffer_printf(json, ",\"blind\":{\"for_ms\":%" PRId64 ",\"why\":",
+				 (now - c->blind_ns) / 1000000);
+		sp_json_text_append(json, sp_bytes_of(c->blind));
 		sp_buffer_append_char(json, '}');
 	}
 	put_counts(json, c);

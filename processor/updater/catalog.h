@@ -107,6 +107,9 @@ void sp_catalog_forget(sp_catalog *catalog, uint64_t number);
 
 void sp_catalog_end_look(sp_catalog *catalog);
 
+/* Newer versions cannot be looked for, for this reason; NULL: they can. */
+void sp_catalog_set_blind(sp_catalog *catalog, const char *why);
+
 /* Only this version is served from now on; `by` is who ordered it.  `found` NULL: no pin. */
 void sp_catalog_pin(sp_catalog *catalog, const sp_found_version *found, const char *by);
 

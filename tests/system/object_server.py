@@ -16,6 +16,7 @@ of Amazon and Alibaba, not by the code that is tested (SigV4 was compared with b
 
     GET /-/fault?kind=KIND&count=N    the next N requests for bytes fail so:
         500, 503, reset, short, drip, error200, range, redirect, etag, stall; down: all requests, till count=0
+    /-/metadata/latest/...            the credentials of --key, as EC2's metadata service of version 2 tells them
     GET /-/log                        the requests so far, one a line: METHOD PATH?QUERY RANGE
 """
 
@@ -88,7 +89,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def send_bytes(self, path, first, size, headers, with_range=True, status=None):
         whole = os.path.getsize(path)
-        kind = self.take_fault()
+        kind = self.take_fault() if self.command == "GET" else ""
         if kind in ("500", "503"):
             return self.error(int(kind), "InternalError")
         if kind == "redirect":
@@ -305,6 +306,22 @@ class Handler(http.server.BaseHTTPRequestHandler):
             lines.append(f'<a href="{urllib.parse.quote(name)}{tail}">{html.escape(name)}{tail}</a>')
         return self.answer(200, "\n".join(lines) + "</pre></body></html>", kind="text/html")
 
+    def metadata(self):
+        role = "/latest/meta-data/iam/security-credentials/"
+        where = self.where[len("/-/metadata"):]
+        if where == "/latest/api/token" and self.command == "PUT":
+            return self.answer(200, "the-token", kind="text/plain")
+        if self.headers.get("X-aws-ec2-metadata-token") != "the-token":
+            return self.answer(401)
+        if where == role:
+            return self.answer(200, "a-role\n", kind="text/plain")
+        if where == role + "a-role":
+            soon = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=1)
+            return self.answer(200, json.dumps({
+                "Code": "Success", "AccessKeyId": KEY[0], "SecretAccessKey": KEY[1],
+                "Token": "", "Expiration": soon.strftime("%Y-%m-%dT%H:%M:%SZ")}))
+        return self.answer(404)
+
     def control(self):
         q = dict(urllib.parse.parse_qsl(self.query))
         if self.where == "/-/log":
@@ -319,6 +336,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.where, _, self.query = self.path.partition("?")
         if self.where in ("/-/fault", "/-/log"):
             return self.control()
+        if self.where.startswith("/-/metadata/"):
+            return self.metadata()
         with lock:
             log.append(f"{self.command} {self.path} {self.headers.get('Range', '')}".strip())
             if fault["kind"] == "down":
@@ -332,6 +351,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.bucket()
 
     do_HEAD = do_GET
+    do_PUT = do_GET
 
 
 class Server(http.server.ThreadingHTTPServer):
