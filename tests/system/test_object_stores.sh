@@ -169,6 +169,38 @@ other=$(sed -n 's/.*port \([0-9]*\).*/\1/p' "$work/python.log" | head -1)
 same "Python's server" "http://127.0.0.1:$other$object"
 play "http://127.0.0.1:$other" "$http" ev-ctr-checkpoint
 
+if command -v nginx >/dev/null; then
+	mkdir "$work/nginx"
+	i=0
+	while [ $i -lt 20 ] && [ ! -s "$work/nginx/pid" ]; do # its port may be taken
+		i=$((i + 1))
+		other=$((20000 + ($$ * 20 + i) % 10000))
+		cat >"$work/nginx/conf" <<-END
+			user root; error_log $work/nginx/log; pid $work/nginx/pid; worker_processes 1;
+			events { worker_connections 64; }
+			http {
+				access_log off; client_body_temp_path $work/nginx/1; proxy_temp_path $work/nginx/2;
+				fastcgi_temp_path $work/nginx/3; uwsgi_temp_path $work/nginx/4; scgi_temp_path $work/nginx/5;
+				server { listen 127.0.0.1:$other; root /; autoindex on; }
+			}
+		END
+		nginx -c "$work/nginx/conf" >/dev/null 2>&1
+		sleep 0.1
+	done
+	pids="$pids $(cat "$work/nginx/pid")"
+	same nginx "http://127.0.0.1:$other$object"
+	play "http://127.0.0.1:$other" "$http" ev-ctr-checkpoint
+fi
+
+# Amazon's client against our server, and ours against moto's; where they are installed.
+"${SP_OBJECT_PYTHON:-python3}" "$srcdir/tests/system/object_clients.py" "$srcdir/tests/system/object_server.py" \
+	tests/system/read_object "$work/clients" >"$work/out" 2>&1
+case $? in
+0) good ;;
+77) cat "$work/out" ;;
+*) bad 'boto3 and moto' "$work/out" ;;
+esac
+
 # The host: finds versions, follows them, goes on while the store is down, and says so.
 mkdir -p "$work/models/m"
 cp -r "$srcdir/tests/golden/keras2-mlp/model" "$work/models/m/1"
