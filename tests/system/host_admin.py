@@ -27,18 +27,18 @@ def wait_until(is_so, what):
 
 
 class Host:
-    """A host with an admin listener; `folder`/model has version 7."""
+    """A host with an admin listener; `folder`/model has version 7.  `models`: flags that say what is served, if not that."""
 
-    def __init__(self, program, folder, model, *flags):
+    def __init__(self, program, folder, model, *flags, models=None):
         self.folder, self.model = folder, model
+        models = models or ["--model_name=half", "--model_base_path=" + folder + "/model"]
         os.makedirs(folder + "/model", exist_ok=True)
         if not os.path.exists(folder + "/model/7"):
             self.add(7)
         with open(folder + "/token", "w") as file:
             file.write(TOKEN + "\n")
         with open(folder + "/host.log", "w") as log:
-            self.process = subprocess.Popen([program, "--model_name=half", "--model_base_path=" + folder + "/model", "--rest_api_port=0", "--admin_port=0",
-                                             "--drain_delay_in_ms=0", *flags], stderr=log)
+            self.process = subprocess.Popen([program, *models, "--rest_api_port=0", "--admin_port=0", "--drain_delay_in_ms=0", *flags], stderr=log)
         self.admin = wait_until(lambda: self.port("admin listener on"), "the admin listener")
         self.main = self.port("listening on")
 
@@ -74,8 +74,22 @@ class Host:
         connection.close()
         return answer.status, answer.headers, text
 
-    def predict(self):
-        status, _, text = self.call(self.main, "POST", "/v1/models/half:predict", json.dumps({"inputs": {name: [values] for name, values in ROW.items()}}))
+    def ask(self, method, path, body=None, **headers):
+        """On the admin listener, with the token."""
+        return self.call(self.admin, method, path, body, Authorization="Bearer " + TOKEN, **headers)
+
+    def document(self):
+        status, _, text = self.ask("GET", "/status.json")
+        assert status == 200, text
+        return json.loads(text)
+
+    def try_to_predict(self, what):
+        """The status of a prediction by `what` below /v1/models, and the body."""
+        status, _, text = self.call(self.main, "POST", "/v1/models/" + what + ":predict", json.dumps({"inputs": {name: [values] for name, values in ROW.items()}}))
+        return status, text
+
+    def predict(self, what="half"):
+        status, text = self.try_to_predict(what)
         assert status == 200, text
 
     def end(self):
@@ -86,18 +100,8 @@ class Host:
 # ----------------------------------------------------------------------- tests
 
 
-def ask(host, method, path, body=None, **headers):
-    return host.call(host.admin, method, path, body, Authorization="Bearer " + TOKEN, **headers)
-
-
-def document(host):
-    status, _, text = ask(host, "GET", "/status.json")
-    assert status == 200, text
-    return json.loads(text)
-
-
 def states(host):
-    return {version["full_step"]: version for version in document(host)["models"][0]["versions"]}
+    return {version["full_step"]: version for version in host.document()["models"][0]["versions"]}
 
 
 def check_token(host):
@@ -109,10 +113,10 @@ def check_token(host):
             assert status == 401 and headers["www-authenticate"].startswith("Bearer"), (method, path, status)
             assert TOKEN not in text
     assert host.call(host.admin, "GET", "/healthz/ready")[0] == 200
-    assert ask(host, "GET", "/monitoring/prometheus/metrics")[0] == 200
-    assert ask(host, "POST", "/v1/log_level/info", Origin="http://example.com")[0] == 403
-    assert ask(host, "POST", "/v1/models/half:predict", "{}")[0] == 404
-    assert ask(host, "GET", "/v2/models/half")[0] == 404
+    assert host.ask("GET", "/monitoring/prometheus/metrics")[0] == 200
+    assert host.ask("POST", "/v1/log_level/info", Origin="http://example.com")[0] == 403
+    assert host.ask("POST", "/v1/models/half:predict", "{}")[0] == 404
+    assert host.ask("GET", "/v2/models/half")[0] == 404
     # The main listener has none of it.
     assert host.call(host.main, "POST", "/v1/models/half:reload")[0] == 403
     assert host.call(host.main, "GET", "/v1/models/half:profile")[0] == 403
@@ -122,13 +126,13 @@ def check_token(host):
 
 
 def check_orders(host):
-    assert json.loads(ask(host, "POST", "/v1/log_level/debug")[2]) == {"log_level": "debug"}
-    assert json.loads(ask(host, "POST", "/v1/log_level/info")[2]) == {"log_level": "info"}
-    assert ask(host, "POST", "/v1/models/half:reload")[0] == 200
-    assert json.loads(ask(host, "GET", "/v1/models/half/versions")[2])["live"]["full_step"] == 7
-    assert ask(host, "GET", "/v1/models/half")[0] == 200
-    assert ask(host, "POST", "/v1/models/none:reload")[0] == 404
-    status, headers, text = ask(host, "GET", "/heap")
+    assert json.loads(host.ask("POST", "/v1/log_level/debug")[2]) == {"log_level": "debug"}
+    assert json.loads(host.ask("POST", "/v1/log_level/info")[2]) == {"log_level": "info"}
+    assert host.ask("POST", "/v1/models/half:reload")[0] == 200
+    assert json.loads(host.ask("GET", "/v1/models/half/versions")[2])["live"]["full_step"] == 7
+    assert host.ask("GET", "/v1/models/half")[0] == 200
+    assert host.ask("POST", "/v1/models/none:reload")[0] == 404
+    status, headers, text = host.ask("GET", "/heap")
     assert status == 200 and headers["content-type"] == "application/xml" and "<malloc" in text
 
 
@@ -136,7 +140,7 @@ def check_document(host):
     for _ in range(3):
         host.predict()
     host.call(host.main, "POST", "/v1/models/half:predict", "{")
-    doc = document(host)
+    doc = host.document()
     model, = doc["models"]
     assert model["name"] == "half" and model["ready"] and doc["unready"] == "" and doc["version"]
     assert model["requests"]["OK"] == 3 and model["requests"]["INVALID_ARGUMENT"] == 1, model["requests"]
@@ -153,13 +157,13 @@ def check_versions(host):
     host.add_broken(9)
     broken = wait_until(lambda: states(host).get("9", {}).get("state") == "refused" and states(host)["9"], "version 9")
     assert broken["reason"] and "saved_model.pb" in broken["why"] and broken["newer"], broken
-    model = document(host)["models"][0]
+    model = host.document()["models"][0]
     assert {one["name"]: one["count"] for one in model["refusals"]}[broken["reason"]] >= 1
     assert model["newest"]["full_step"] == "9" and model["newest"]["lag_ms"] > 0
-    assert ask(host, "POST", "/v1/models/half/versions/8:pin")[0] == 200
-    assert document(host)["models"][0]["pinned"]["full_step"] == "8"
-    assert ask(host, "POST", "/v1/models/half:unpin")[0] == 200
-    assert ask(host, "POST", "/v1/models/half:rollback")[0] == 200
+    assert host.ask("POST", "/v1/models/half/versions/8:pin")[0] == 200
+    assert host.document()["models"][0]["pinned"]["full_step"] == "8"
+    assert host.ask("POST", "/v1/models/half:unpin")[0] == 200
+    assert host.ask("POST", "/v1/models/half:rollback")[0] == 200
     assert states(host)["7"]["state"] == "live"
 
 
@@ -168,7 +172,7 @@ def check_profile(host):
     answers = []
 
     def profile():
-        answers.append(ask(host, "GET", "/v1/models/half:profile"))
+        answers.append(host.ask("GET", "/v1/models/half:profile"))
 
     for _ in range(2):
         threading.Thread(target=profile, daemon=True).start()
@@ -219,7 +223,7 @@ def main(program, folder, model):
     check_profile(host)
     check_versions(host)
     check_page(host)
-    left = threading.Thread(target=lambda: ask(host, "GET", "/v1/models/half:profile"), daemon=True)
+    left = threading.Thread(target=lambda: host.ask("GET", "/v1/models/half:profile"), daemon=True)
     left.start()  # does not hold up the end
     host.end()
     for name in ("host.log", "access.log"):

@@ -36,8 +36,8 @@ typedef struct sp_serving {
 	size_t worker_count;
 	int64_t started; /* Unix time */
 	sp_counters counters;
-	const sp_observer *observer; /* NULL: none */
-	const char *admin_token;     /* of the admin listener; NULL: it needs none */
+	const sp_observer *observer;        /* NULL: none */
+	struct sp_admin_token *admin_token; /* of the admin listener; NULL: it needs none */
 } sp_serving;
 
 /*
