@@ -167,28 +167,102 @@ def check_versions(host):
     assert states(host)["7"]["state"] == "live"
 
 
+def check_trace(trace):
+    """By the Trace Event Format, as Perfetto reads it; the events of a profile by name."""
+    assert set(trace) == {"otherData", "displayTimeUnit", "traceEvents"} and trace["displayTimeUnit"] in ("ms", "ns")
+    assert all(isinstance(value, str) for value in trace["otherData"].values())
+    names, tracks = {}, {}
+    for event in trace["traceEvents"]:
+        assert isinstance(event["name"], str) and event["name"] and type(event["pid"]) is int and type(event["tid"]) is int, event
+        track = (event["pid"], event["tid"])
+        if event["ph"] == "M":
+            assert set(event) == {"name", "ph", "pid", "tid", "args"} and set(event["args"]) == {"name"}, event
+            assert event["name"] in ("process_name", "thread_name"), event
+            names[event["name"], event["tid"]] = event["args"]["name"]
+            continue
+        assert event["ph"] == "X" and set(event) - {"args"} == {"name", "cat", "ph", "pid", "tid", "ts", "dur"}, event
+        assert isinstance(event.get("args", {}), dict) and isinstance(event["cat"], str)
+        # Microseconds; in whole nanoseconds sums are exact.
+        begin, length = (round(float(event[member]) * 1000) for member in ("ts", "dur"))
+        assert begin > 0 and length >= 0, event
+        tracks.setdefault(track, []).append((begin, begin + length, event))
+    assert names == {("process_name", 1): "serving_host", ("thread_name", 1): "stages", ("thread_name", 2): "steps"}
+    assert {pid for pid, _ in tracks} == {1}
+    for events in tracks.values():  # an event lies within another one of its track, or beside it
+        around = []
+        for begin, end, event in sorted(events, key=lambda one: (one[0], -one[1])):
+            while around and around[-1] <= begin:
+                around.pop()
+            assert not around or end <= around[-1], (around, event)
+            around.append(end)
+    return tracks[1, 1], tracks[1, 2]
+
+
+def check_stages(stages, steps):
+    """Each stage begins where the one before ends, and the steps are within the run."""
+    assert [event["name"] for _, _, event in stages] == ["queue", "decode", "run", "encode"] and all(event["cat"] == "stage" for _, _, event in stages)
+    for (_, end, _), (begin, _, _) in zip(stages, stages[1:]):
+        assert begin == end, stages
+    begin, end, _ = stages[2]
+    for one in steps:
+        assert one[2]["cat"] == "step" and begin <= one[0] and one[1] <= end, (stages[2], one)
+
+
 def check_profile(host):
     """The second one takes the place of the first; a request comes once it waits."""
-    answers = []
+    answers, seen = [], []
 
     def profile():
         answers.append(host.ask("GET", "/v1/models/half:profile"))
 
-    for _ in range(2):
-        threading.Thread(target=profile, daemon=True).start()
-    wait_until(lambda: len(answers) == 1, "the place of a profile")
-    wait_until(lambda: host.predict() or len(answers) == 2, "a profile")
-    assert sorted(status for status, _, _ in answers) == [200, 409], answers
-    trace = json.loads(max(answers, key=lambda answer: len(answer[2]))[2])
-    events = [event for event in trace["traceEvents"] if event["ph"] == "X"]
-    stages = {event["name"]: event for event in events if event["cat"] == "stage"}
-    steps = [event for event in events if event["cat"] == "step"]
-    assert set(stages) == {"queue", "decode", "run", "encode"} and steps
-    run = stages["run"]
-    for event in steps:
-        assert event["name"] and event["args"]["node"] and event["dur"] >= 0
-        assert run["ts"] - 0.01 <= event["ts"] and event["ts"] + event["dur"] <= run["ts"] + run["dur"] + 0.01, (run, event)
-    assert {event["pid"] for event in trace["traceEvents"]} == {1} and len(trace["traceEvents"]) == len(events) + 3
+    for waiting in (2, 1):
+        answers.clear()
+        for _ in range(waiting):
+            threading.Thread(target=profile, daemon=True).start()
+        wait_until(lambda: len(answers) == waiting - 1, "the place of a profile")
+        wait_until(lambda: host.predict() or len(answers) == waiting, "a profile")
+        assert sorted(status for status, _, _ in answers) == [200, 409][:waiting], answers
+        trace = json.loads(max(answers, key=lambda answer: len(answer[2]))[2])
+        stages, steps = check_trace(trace)
+        check_stages(stages, steps)
+        assert trace["otherData"] == {"version": "7", "rows": "1"}
+        seen.append([(event["name"], event["args"]["node"]) for _, _, event in steps])
+    # Every request runs the same steps; none is without the name of its operator or node.
+    assert seen[0] == seen[1] and len(seen[0]) > 3 and all(op and node for op, node in seen[0]), seen
+
+
+def check_no_profile(host, limit):
+    """No request comes: the answer is 504 when the time is over, and no sooner."""
+    begin = time.monotonic()
+    status, _, text = host.ask("GET", "/v1/models/half:profile")
+    assert status == 504 and "error" in json.loads(text), (status, text)
+    assert time.monotonic() - begin >= limit, "it did not wait"
+    assert host.ask("GET", "/v1/models/none:profile")[0] == 404
+
+
+def check_new_token(host):
+    """SIGHUP takes the token of the file; a broken file changes nothing, and the log says so."""
+    path, other = host.folder + "/token", "another-token-of-33-characters-000"
+
+    def answers(token):
+        return host.call(host.admin, "GET", "/v1/log_level", Authorization="Bearer " + token)[0]
+
+    def read_again(text, words):
+        with open(path, "w") as file:
+            file.write(text)
+        host.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: words in host.log(), words)
+
+    read_again(other + "\n", "SIGHUP: the token of the admin listener is that of " + path)
+    assert answers(other) == 200 and answers(TOKEN) == 401
+    read_again("short secret", "SIGHUP: the token of the admin listener stays as it is: " + path + ": a token has 16 to 512")
+    os.remove(path)
+    host.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: "stays as it is: cannot open " + path in host.log(), "a file that is not there")
+    assert answers(other) == 200 and answers(TOKEN) == 401 and answers("short secret") == 401
+    assert other not in host.log() and "secret" not in host.log()
+    read_again(TOKEN, "SIGHUP")
+    wait_until(lambda: answers(TOKEN) == 200, "the first token")
 
 
 def check_page(host):
@@ -221,6 +295,7 @@ def main(program, folder, model):
     check_orders(host)
     check_document(host)
     check_profile(host)
+    check_new_token(host)
     check_versions(host)
     check_page(host)
     left = threading.Thread(target=lambda: host.ask("GET", "/v1/models/half:profile"), daemon=True)
@@ -231,10 +306,12 @@ def main(program, folder, model):
             assert TOKEN not in file.read()
     check_flags(program, folder)
     shutil.rmtree(folder + "/model/9")
-    host = Host(program, folder, model, "--status_page")
-    assert host.call(host.main, "GET", "/")[0] == 200 and json.loads(host.call(host.main, "GET", "/status.json")[2])["models"]
+    # A short time for a profile to wait; a busy machine may take longer for an answer.
+    host = Host(program, folder, model, "--status_page", "--rest_api_timeout_in_ms=300")
+    for port in (host.main, host.admin):  # no token is needed
+        wait_until(lambda: [host.call(port, "GET", path)[0] for path in ("/", "/status.json")] == [200, 200], "the page")
     assert host.call(host.main, "GET", "/heap")[0] == 404
-    assert host.call(host.admin, "GET", "/status.json")[0] == 200  # no token is needed
+    check_no_profile(host, 0.3)
     host.end()
 
 
