@@ -2,6 +2,7 @@
 
 host_admin.py HOST FOLDER MODEL: FOLDER is where the host writes, MODEL the SavedModel's folder.
 """
+import atexit
 import http.client
 import json
 import os
@@ -39,6 +40,7 @@ class Host:
             file.write(TOKEN + "\n")
         with open(folder + "/host.log", "w") as log:
             self.process = subprocess.Popen([program, *models, "--rest_api_port=0", "--admin_port=0", "--drain_delay_in_ms=0", *flags], stderr=log)
+        atexit.register(self.process.kill)  # where a check fails
         self.admin = wait_until(lambda: self.port("admin listener on"), "the admin listener")
         self.main = self.port("listening on")
 

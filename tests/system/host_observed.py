@@ -2,6 +2,7 @@
 
 host_observed.py HOST FOLDER: FOLDER has the model's folder "model", and is where the host writes.
 """
+import atexit
 import http.server
 import json
 import os
@@ -79,6 +80,7 @@ def start(*flags):
     with open(folder + "/host.log", "a") as log:
         process = subprocess.Popen([program, "--model_name=half", "--model_base_path=" + folder + "/model", "--rest_api_port=0",
                                     "--port_file=" + folder + "/port", "--drain_delay_in_ms=0", *flags], stderr=log)
+    atexit.register(process.kill)  # where a check fails
     while not os.path.exists(folder + "/port"):
         assert process.poll() is None, "the host has ended"
         time.sleep(0.02)
