@@ -49,6 +49,7 @@ def check_labels(host):
           says="Request to assign label stable to {name: half version: 9}, which is not currently available")
     order(host, "half/labels/a%20b:assign")
     assert labels(host) == {"stable": "7", "canary": "8", "a b": "newest"}
+    order(host, "half/labels/%ff:assign", status=400, says="UTF-8")
     order(host, "half/labels/none:remove", status=404, says="model half has no label none")
     order(host, "half/labels/a%20b:remove")
     order(host, "half/versions/7:unload", status=400, says="version 7 has the label stable")
@@ -60,6 +61,13 @@ def check_labels(host):
     order(host, "half/labels/stable:remove")
     order(host, "half/labels/canary:remove")
     order(host, "half/versions/8:unload", status=400, says="no available version besides 8")
+    # What is served stays while the folder is away.
+    order(host, "half/versions/7:load")
+    os.rename(host.folder + "/model", host.folder + "/away")
+    order(host, "half/versions/7:unload", status=503, says="/model cannot be read")
+    os.rename(host.folder + "/away", host.folder + "/model")
+    host.predict("half/versions/7")
+    order(host, "half/versions/7:unload")
     host.predict()
     assert labels(host) == {}
 
@@ -79,7 +87,7 @@ def check_models(host):
     order(host, "new:load", json.dumps({"name": "old"} | config), status=400, says="it is that of model old")
     order(host, "new:load", '{"base": "/x"}', status=400, says="base")
     order(host, "new:load", json.dumps({"logging_config": {}} | config), status=400, says="where files are written")
-    order(host, "new:load", '{"base_path": "/none/such"}', status=503, says="model new did not become available: /none/such")
+    order(host, "new:load", '{"base_path": "/none/such"}', status=503, says="model new: /none/such cannot be read")
     order(host, "new:load", json.dumps(config | {"version_labels": {"stable": 7}}), status=404, says="label stable to {name: new version: 7}")
     assert facts(host, "new") is None and host.call(host.admin, "GET", "/healthz/ready")[0] == 200
     order(host, "new:load", json.dumps(config))

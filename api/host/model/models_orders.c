@@ -3,6 +3,7 @@
 #include "api/host/model/models_internal.h"
 #include "base/arena_list.h"
 #include "base/log.h"
+#include "base/utf8.h"
 
 /*
  * An order changes a copy of the configuration in effect, which is then taken over as any other is
@@ -231,6 +232,15 @@ static sp_status make_change(change *c, sp_error *err)
 
 /* -------------------------------------------------------------------------- effects */
 
+/* While a folder cannot be looked at, its versions stay as they are. */
+static sp_status check_folder(const sp_managed_model *model, sp_error *err)
+{
+	if (model->poll_status == SP_OK)
+		return SP_OK;
+	return sp_error_set(err, SP_IO, "model %s: %s cannot be read, or has no version",
+			    model->public.name, model->config->base_path);
+}
+
 /* Whether what is served is what the configuration names: no version of another folder. */
 static bool is_as_configured(const sp_managed_model *model)
 {
@@ -239,13 +249,14 @@ static bool is_as_configured(const sp_managed_model *model)
 	while (unit != NULL &&
 	       (!unit->wanted || unit->is_outdated || unit->state != SP_VERSION_AVAILABLE))
 		unit = unit->next;
-	return unit != NULL && model->poll_status == SP_OK;
+	return unit != NULL;
 }
 
 static sp_status check_model(const sp_managed_model *model, sp_error *err)
 {
 	const sp_unit *failed = model->units;
 
+	SP_TRY(check_folder(model, err));
 	if (is_as_configured(model))
 		return SP_OK;
 	while (failed != NULL && (!failed->wanted || failed->error.status == SP_OK))
@@ -257,6 +268,7 @@ static sp_status check_version(const sp_managed_model *model, int64_t version, s
 {
 	const sp_unit *unit = find_version(model, version);
 
+	SP_TRY(check_folder(model, err));
 	if (sp_models__is_available(model, version))
 		return SP_OK;
 	if (unit == NULL)
@@ -269,6 +281,7 @@ static sp_status check_version(const sp_managed_model *model, int64_t version, s
 static sp_status wait_unloaded(sp_models *models, const sp_managed_model *model, int64_t version,
 			       sp_error *err)
 {
+	SP_TRY(check_folder(model, err));
 	while (sp_models__is_available(model, version)) {
 		if (atomic_load(&models->closing))
 			return sp_error_set(err, SP_BUSY, "the host ends");
@@ -363,6 +376,8 @@ sp_status sp_models_order(sp_models *models, const sp_model_order *order, sp_err
 {
 	sp_status status;
 
+	if (!sp_utf8_valid(order->model) || !sp_utf8_valid(order->label))
+		return sp_error_set(err, SP_INVALID, "a name in the order is not UTF-8");
 	pthread_mutex_lock(&models->applying);
 	pthread_mutex_lock(&models->lock);
 	status = carry_out(models, order, err);
