@@ -104,8 +104,9 @@ def check_models(host):
         order(host, path, status=400, says="Malformed request")
 
 
-def write_config(folder, *more):
-    models = [{"name": "half", "base_path": folder + "/model", "version_policy": {"specific": [7]}, "version_labels": {"stable": 7}},
+def write_config(folder, *more, versions=(7,)):
+    """The label is of the last one of the versions."""
+    models = [{"name": "half", "base_path": folder + "/model", "version_policy": {"specific": versions}, "version_labels": {"stable": versions[-1]}},
               {"name": "other", "base_path": folder + "/other"}, *more]
     with open(folder + "/config.new", "w") as file:
         json.dump({"models": models}, file)
@@ -124,9 +125,14 @@ def check_reload(host):
     assert facts(host, "new")["by_order"] and facts(host, "half")["by_order"]
     write_config(host.folder, {"name": "third", "base_path": host.folder + "/other"})
     wait_until(lambda: facts(host, "third"), "the changed file")
+    # A label goes with the version that the same file adds.
+    write_config(host.folder, versions=(7, 8))
+    wait_until(lambda: labels(host) == {"stable": "8"}, "the label of an added version")
+    order(host, "other:unload")
     write_config(host.folder)
     wait_until(lambda: is_as_configured(host), "the configuration")
-    assert "model half: the configuration takes the place of the orders about it" in host.log()
+    for name in ("half", "new", "other"):
+        assert "model %s: the configuration takes the place of the orders about it" % name in host.log()
     order(host, "half/versions/8:load")
     order(host, "other:unload")
     host.process.send_signal(signal.SIGHUP)
