@@ -44,14 +44,13 @@ struct sp_catalog {
 	uint64_t newest;   /* on the disk; 0: not looked yet */
 	int64_t behind_ns; /* since when the newest version is not live; 0: it is live */
 
+	int64_t unreadable_ns; /* since when no version can be found; 0: they can */
+	char unreadable_why[SP_ERROR_TEXT_SIZE];
+
 	/* The pinned version. */
 	bool pinned;
 	int64_t pinned_full_step, pinned_delta_step, pinned_ns;
 	char pinned_by[256];
-
-	/* Why newer versions cannot be looked for; "": they can. */
-	char blind[512];
-	int64_t blind_ns;
 
 	/* Counters since the start. */
 	uint64_t moves[SP_VERSION_REFUSED + 1]; /* by new state */
@@ -475,15 +474,6 @@ void sp_catalog_set_newest(sp_catalog *catalog, const sp_found_version *found, c
 	pthread_mutex_unlock(&catalog->lock);
 }
 
-void sp_catalog_set_blind(sp_catalog *catalog, const char *why)
-{
-	pthread_mutex_lock(&catalog->lock);
-	if (why != NULL && catalog->blind[0] == '\0')
-		catalog->blind_ns = sp_clock_now_ns();
-	snprintf(catalog->blind, sizeof(catalog->blind), "%s", why != NULL ? why : "");
-	pthread_mutex_unlock(&catalog->lock);
-}
-
 uint64_t sp_catalog_next_waiting(sp_catalog *catalog, uint64_t after, sp_found_version *out,
 				 sp_arena *arena)
 {
@@ -549,6 +539,18 @@ void sp_catalog_count(sp_catalog *catalog, sp_catalog_event event, int64_t took_
 	catalog->events[event]++;
 	if (event == SP_EVENT_FOLD)
 		catalog->last_fold_ns = took_ns;
+	pthread_mutex_unlock(&catalog->lock);
+}
+
+void sp_catalog_set_unreadable(sp_catalog *catalog, const sp_error *why)
+{
+	pthread_mutex_lock(&catalog->lock);
+	if (why == NULL)
+		catalog->unreadable_ns = 0;
+	else if (catalog->unreadable_ns == 0)
+		catalog->unreadable_ns = sp_clock_now_ns();
+	snprintf(catalog->unreadable_why, sizeof(catalog->unreadable_why), "%s",
+		 why != NULL ? why->text : "");
 	pthread_mutex_unlock(&catalog->lock);
 }
 
@@ -688,17 +690,17 @@ static void put_all(sp_buffer *json, sp_catalog *c, int64_t now)
 			  lag_ns(c, live, now));
 		sp_buffer_append_char(json, '}');
 	}
+	if (c->unreadable_ns != 0) {
+		sp_buffer_printf(json, ",\"unreadable\":{\"for_ms\":%" PRId64 ",\"why\":",
+				 (now - c->unreadable_ns) / 1000000);
+		sp_json_text_append(json, sp_bytes_of(c->unreadable_why));
+		sp_buffer_append_char(json, '}');
+	}
 	if (c->pinned) {
 		put_steps(json, "pinned", c->pinned_full_step, c->pinned_delta_step, "for",
 			  now - c->pinned_ns);
 		sp_buffer_append_text(json, ",\"by\":");
 		sp_json_text_append(json, sp_bytes_of(c->pinned_by));
-		sp_buffer_append_char(json, '}');
-	}
-	if (c->blind[0] != '\0') {
-		sp_buffer_printf(json, ",\"blind\":{\"for_ms\":%" PRId64 ",\"why\":",
-				 (now - c->blind_ns) / 1000000);
-		sp_json_text_append(json, sp_bytes_of(c->blind));
 		sp_buffer_append_char(json, '}');
 	}
 	put_counts(json, c);

@@ -102,13 +102,13 @@ void sp_catalog_set_newest(sp_catalog *catalog, const sp_found_version *found, c
 uint64_t sp_catalog_next_waiting(sp_catalog *catalog, uint64_t after, sp_found_version *out,
 				 sp_arena *arena);
 
+/* No version can be found where they come from, for the reason `why`; NULL: they can. */
+void sp_catalog_set_unreadable(sp_catalog *catalog, const sp_error *why);
+
 /* Removes a version that waits or is refused, because its files are gone. */
 void sp_catalog_forget(sp_catalog *catalog, uint64_t number);
 
 void sp_catalog_end_look(sp_catalog *catalog);
-
-/* Newer versions cannot be looked for, for this reason; NULL: they can. */
-void sp_catalog_set_blind(sp_catalog *catalog, const char *why);
 
 /* Only this version is served from now on; `by` is who ordered it.  `found` NULL: no pin. */
 void sp_catalog_pin(sp_catalog *catalog, const sp_found_version *found, const char *by);

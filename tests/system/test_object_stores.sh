@@ -192,14 +192,11 @@ if command -v nginx >/dev/null; then
 	play "http://127.0.0.1:$other" "$http" ev-ctr-checkpoint
 fi
 
-# Amazon's client against our server, and ours against moto's; where they are installed.
-"${SP_OBJECT_PYTHON:-python3}" "$srcdir/tests/system/object_clients.py" "$srcdir/tests/system/object_server.py" \
-	tests/system/read_object "$work/clients" >"$work/out" 2>&1
-case $? in
-0) good ;;
-77) cat "$work/out" ;;
-*) bad 'boto3 and moto' "$work/out" ;;
-esac
+# Amazon's client against our server, and ours against moto's: with a Python that has them.
+if [ -n "${SP_OBJECT_PYTHON:-}" ]; then
+	count 'boto3 and moto' "$SP_OBJECT_PYTHON" "$srcdir/tests/system/object_clients.py" \
+		"$srcdir/tests/system/object_server.py" tests/system/read_object "$work/clients"
+fi
 
 # The host: finds versions, follows them, goes on while the store is down, and says so.
 mkdir -p "$work/models/m"
@@ -236,7 +233,7 @@ if [ $((after - before)) -le 8 ]; then good; else bad "$((after - before)) lists
 if [ "$(requests "models/m/2/saved_model.pb bytes")" -le 4 ]; then good; else bad 'the graph is read too often'; fi
 fault down 1
 until_says 'the log says that the store is down' 'no newer version can be found, the old one stays live: .*HTTP 503' cat "$work/host.log"
-until_says 'the versions say so' '"blind":{.*HTTP 503' curl -s "$host/v1/models/m/versions"
+until_says 'the versions say so' '"unreadable":{.*HTTP 503' curl -s "$host/v1/models/m/versions"
 until_says 'the host serves meanwhile' '200' curl -s -o /dev/null -w '%{http_code}' "$host/v1/models/m/metadata"
 fault none 0
 until_says 'the log says that it is back' 'newer versions can be looked for again' cat "$work/host.log"
