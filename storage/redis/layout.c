@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/hash.h"
+#include "storage/redis/redis_slots.h"
 
 static const char *const names[SP_REDIS_LAYOUTS] = {
 	[SP_REDIS_VERSIONED] = "versioned",
@@ -338,44 +339,18 @@ sp_status sp_redis_deeprec_version_read(int64_t *full, int64_t *latest, sp_bytes
 	return SP_OK;
 }
 
-/* ------------------------------------------------------------ clusters, tfra */
-
-/* CRC-16/XMODEM: polynomial 0x1021, most significant bit first, initially 0. */
-static unsigned crc16(sp_bytes bytes)
-{
-	unsigned crc = 0;
-
-	for (size_t i = 0; i < bytes.size; i++) {
-		crc ^= (unsigned)(unsigned char)bytes.data[i] << 8;
-		for (int bit = 0; bit < 8; bit++)
-			crc = (crc << 1 ^ (crc & 0x8000 ? 0x1021u : 0u)) & 0xffff;
-	}
-	return crc;
-}
-
-unsigned sp_redis_slot(sp_bytes key)
-{
-	const char *open = key.size != 0 ? memchr(key.data, '{', key.size) : NULL;
-	const char *end = key.data + key.size, *close;
-
-	if (open != NULL) {
-		close = memchr(open + 1, '}', (size_t)(end - open - 1));
-		if (close != NULL && close != open + 1)
-			key = (sp_bytes){open + 1, (size_t)(close - open - 1)};
-	}
-	return crc16(key) % 16384;
-}
+/* ------------------------------------------------------------ tfra */
 
 const char *sp_redis_tfra_name(sp_arena *arena, const char *tag, const char *table, size_t slice,
 			       size_t slices)
 {
-	unsigned slot = (unsigned)(16384 / slices * slice + 16384 % slices);
+	size_t slot = SP_REDIS_SLOTS / slices * slice + SP_REDIS_SLOTS % slices;
 	char number[16];
 
 	/* Every slot has such a number below 110,000. */
 	for (unsigned n = 0;; n++) {
 		snprintf(number, sizeof(number), "%u", n);
-		if (sp_redis_slot(sp_bytes_of(number)) == slot)
+		if (sp_redis_slot(number, strlen(number)) == slot)
 			break;
 	}
 	return sp_arena_printf(arena, "%s:%s{%s}", tag, table, number);

@@ -159,7 +159,4 @@ const char *sp_redis_tfra_name(sp_arena *arena, const char *tag, const char *tab
 /* The slice of a key: its lower 32 bits modulo `slices`. */
 size_t sp_redis_tfra_slice(int64_t key, size_t slices);
 
-/* The slot of a key in a Redis cluster, 0 .. 16383: CRC-16 of its hash tag, or of all of it. */
-unsigned sp_redis_slot(sp_bytes key);
-
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "storage/redis/layout.h"
+#include "storage/redis/redis_slots.h"
 
 typedef struct partition_case {
 	int64_t key;
@@ -53,9 +54,8 @@ static void slots_are_those_of_the_hash_tag(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(slot_cases); i++)
-		assert_int_equal(sp_redis_slot(sp_bytes_of(slot_cases[i].name)),
+		assert_int_equal(sp_redis_slot(slot_cases[i].name, strlen(slot_cases[i].name)),
 				 slot_cases[i].slot);
-	assert_int_equal(sp_redis_slot((sp_bytes){NULL, 0}), 0);
 }
 
 static void names_are_as_documented(void **state)
@@ -93,7 +93,7 @@ static void names_do_not_collide_or_move_to_another_slot(void **state)
 	assert_string_equal(other, "a.b.c@1700-0123456789abcdef{p0}");
 	name = sp_redis_hash_name(arena, "{x}", "t{y}@\n\xff%", &version, 7);
 	assert_string_equal(name, "%7Bx%7D.t%7By%7D%40%0A%FF%25@1700-0123456789abcdef{p7}");
-	assert_int_equal(sp_redis_slot(sp_bytes_of(name)), sp_redis_slot(sp_bytes_of("p7")));
+	assert_int_equal(sp_redis_slot(name, strlen(name)), sp_redis_slot("p7", 2));
 	assert_string_equal(sp_redis_current_name(arena, "a@1"), "a%401.current");
 	sp_arena_destroy(arena);
 }
