@@ -107,11 +107,15 @@ void sp_redis_mark(char out[SP_REDIS_MARK_SIZE + 1], const sp_redis_version *ver
 
 void sp_redis_record_write(char out[SP_REDIS_MAX_RECORD], const sp_redis_version *version)
 {
-	snprintf(out, SP_REDIS_MAX_RECORD,
-		 "full=%" PRId64 " delta=%" PRId64 " checksum=%016" PRIx64
-		 " partitions=%zu format=%s",
-		 version->full, version->delta, version->checksum, version->partitions,
-		 sp_row_format_name(version->format));
+	int size = snprintf(out, SP_REDIS_MAX_RECORD,
+			    "full=%" PRId64 " delta=%" PRId64 " checksum=%016" PRIx64
+			    " partitions=%zu format=%s",
+			    version->full, version->delta, version->checksum, version->partitions,
+			    sp_row_format_name(version->format));
+
+	if (version->former >= 0)
+		snprintf(out + size, SP_REDIS_MAX_RECORD - (size_t)size, " former=%" PRId64,
+			 version->former);
 }
 
 static bool read_format(sp_row_format *out, sp_bytes text)
@@ -159,6 +163,8 @@ static bool read_word(sp_redis_version *out, unsigned *has, sp_bytes word)
 		*has |= HAS_CHECKSUM;
 		return read_number(&out->checksum, word, 16);
 	}
+	if (take_name(&word, "former="))
+		return read_step(&out->former, word);
 	if (take_name(&word, "format=")) {
 		*has |= HAS_FORMAT;
 		return read_format(&out->format, word);
@@ -177,7 +183,7 @@ sp_status sp_redis_record_read(sp_redis_version *out, sp_bytes record, sp_error 
 	char text[SP_REDIS_MAX_RECORD];
 	unsigned has = 0;
 
-	*out = (sp_redis_version){0};
+	*out = (sp_redis_version){.former = -1};
 	if (record.size == 0 || record.size >= sizeof(text) ||
 	    memchr(record.data, '\0', record.size) != NULL)
 		return sp_error_set(err, SP_CORRUPT,
@@ -266,12 +272,17 @@ const char *sp_redis_lock_name(sp_arena *arena, const char *model)
 	return name_with(arena, model, ".lock");
 }
 
-const char *sp_redis_progress_name(sp_arena *arena, const char *model,
-				   const sp_redis_version *version)
+const char *sp_redis_versions_name(sp_arena *arena, const char *model)
+{
+	return name_with(arena, model, ".versions");
+}
+
+const char *sp_redis_tables_name(sp_arena *arena, const char *model,
+				 const sp_redis_version *version)
 {
 	char rest[64];
 
-	snprintf(rest, sizeof(rest), "@%" PRId64 "-%016" PRIx64 ".progress", version->full,
+	snprintf(rest, sizeof(rest), "@%" PRId64 "-%016" PRIx64 ".tables", version->full,
 		 version->checksum);
 	return name_with(arena, model, rest);
 }

@@ -16,14 +16,16 @@
  * versioned  Ours.  A table is `partitions` hashes, <model>.<table>@<full>-<checksum>{p<i>}: field
  * = the key's 8 bytes, value = the row (storage/format/row_format.h).  The name depends on what the
  * hashes hold, so a hash never has rows of two versions, and whoever writes a version again writes
- * the same bytes.  Beside the rows every hash has the field "#", its mark, with the value of
- * sp_redis_mark(), written when its rows are complete: a hash without it has been evicted, has
- * expired, or isn't complete.
+ * the same bytes.  Beside its rows a hash has the field "#rows", how many it has, and, once it is
+ * complete, "#", its mark: the checksum in hexadecimal. A hash without the mark has expired, has
+ * been evicted, or isn't complete.
  *
- *                <model>@<full>      the record of a version that is complete; goes before its rows
  *                <model>.current     the record of the version that is to be served
+ *                <model>@<full>      the record of a version that is complete; it goes before its
+ *                                    rows, if these expire
+ *                <model>.versions    set of records: what has been published and may be there
  *                <model>.lock        held by a publisher
- *                <model>@<full>-<checksum>.progress    of a publisher
+ *                <model>@<full>-<checksum>.tables    hash: how far each table is
  *
  *            In models and tables all bytes but letters, digits, '_', '-' and '/' become %XX, and
  *            so does '.' in a model, so that no name is another's.
@@ -65,6 +67,7 @@ typedef struct sp_redis_version {
 	uint64_t checksum; /* sp_redis_checksum() */
 	size_t partitions; /* 1 .. SP_REDIS_MAX_PARTITIONS */
 	sp_row_format format;
+	int64_t former; /* of .current: the full checkpoint that was served before; -1: none */
 } sp_redis_version;
 
 enum {
@@ -74,6 +77,7 @@ enum {
 };
 
 #define SP_REDIS_MARK_FIELD "#"
+#define SP_REDIS_ROWS_FIELD "#rows"
 
 /*
  * What identifies the rows in the hashes: `content`, which identifies those of the checkpoint, and
@@ -99,8 +103,9 @@ const char *sp_redis_hash_name(sp_arena *arena, const char *model, const char *t
 const char *sp_redis_version_name(sp_arena *arena, const char *model, int64_t full);
 const char *sp_redis_current_name(sp_arena *arena, const char *model);
 const char *sp_redis_lock_name(sp_arena *arena, const char *model);
-const char *sp_redis_progress_name(sp_arena *arena, const char *model,
-				   const sp_redis_version *version);
+const char *sp_redis_versions_name(sp_arena *arena, const char *model);
+const char *sp_redis_tables_name(sp_arena *arena, const char *model,
+				 const sp_redis_version *version);
 
 /*
  * The partition of a key, here and in hps: HPS' mixing function rrxmrrxmsx_0, by P. Evensen, modulo

@@ -34,8 +34,11 @@ enum { DIM = sizeof(row_of_cases) / sizeof(row_of_cases[0]) };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const sp_redis_version version = {
-	.full = 1700, .delta = 1750, .checksum = 0x0123456789abcdefu, .partitions = 16};
+static const sp_redis_version version = {.full = 1700,
+					 .delta = 1750,
+					 .checksum = 0x0123456789abcdefu,
+					 .partitions = 16,
+					 .former = -1};
 
 static void keys_lie_in_the_partitions_of_hps_and_tfra(void **state)
 {
@@ -68,9 +71,10 @@ static void names_are_as_documented(void **state)
 			    "ctr.user_emb/part_0@1700-0123456789abcdef{p15}");
 	assert_string_equal(sp_redis_version_name(arena, "ctr", 1700), "ctr@1700");
 	assert_string_equal(sp_redis_current_name(arena, "ctr"), "ctr.current");
+	assert_string_equal(sp_redis_versions_name(arena, "ctr"), "ctr.versions");
 	assert_string_equal(sp_redis_lock_name(arena, "ctr"), "ctr.lock");
-	assert_string_equal(sp_redis_progress_name(arena, "ctr", &version),
-			    "ctr@1700-0123456789abcdef.progress");
+	assert_string_equal(sp_redis_tables_name(arena, "ctr", &version),
+			    "ctr@1700-0123456789abcdef.tables");
 	assert_string_equal(sp_redis_hps_name(arena, "dcn", "emb1", 3),
 			    "hps_et{hps_et.dcn.emb1/p3}v");
 	for (size_t i = 0; i < COUNT(tfra_cases); i++)
@@ -117,12 +121,14 @@ static void records_are_read_as_they_were_written(void **state)
 				  .delta = INT64_MAX,
 				  .checksum = UINT64_MAX,
 				  .partitions = SP_REDIS_MAX_PARTITIONS,
-				  .format = SP_ROW_BF16};
+				  .format = SP_ROW_BF16,
+				  .former = INT64_MAX};
 	sp_redis_record_write(record, &read);
 	assert_true(strlen(record) + 1 < SP_REDIS_MAX_RECORD);
 	assert_ok(sp_redis_record_read(&read, sp_bytes_of(record), &err), &err);
 	assert_int_equal(read.partitions, SP_REDIS_MAX_PARTITIONS);
 	assert_int_equal(read.format, SP_ROW_BF16);
+	assert_true(read.former == INT64_MAX);
 
 	assert_ok(sp_redis_record_read(&read,
 				       sp_bytes_of("format=int8 later=word full=1 delta=0 "
