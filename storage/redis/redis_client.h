@@ -72,8 +72,8 @@ typedef struct sp_redis_value {
 /*
  * Takes answers in the client's thread, as they come: take() for each value, whose text is valid
  * during the call only, done() once, after all of a batch's commands.  If a connection is lost in
- * the middle of an answer, take() gets the answer again from its beginning.  Neither may wait, or
- * destroy the client.
+ * the middle of an answer, take() gets the answer again from its beginning.  take NULL: answers are
+ * kept.  Neither may wait, or destroy the client.
  */
 typedef struct sp_redis_sink {
 	void (*take)(void *owner, size_t command, const sp_redis_value *value);
@@ -100,7 +100,7 @@ size_t sp_redis_batch_size(const sp_redis_batch *batch);  /* bytes */
 
 typedef struct sp_redis_how {
 	int64_t deadline_ns;       /* nothing is sent again after it; 0: none */
-	bool only_reads;           /* replicas may answer, if the client prefers or needs them */
+	bool only_reads;           /* replicas may answer, if the client prefers them */
 	bool fails_fast;           /* fails when the server cannot be reached right now */
 	const sp_redis_sink *sink; /* NULL: answers are kept for sp_redis_batch_answer() */
 	void *owner;               /* of the sink */

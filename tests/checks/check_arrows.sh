@@ -27,6 +27,7 @@ storage/redis: base storage/format storage/redis
 storage/table: base storage/region.h storage/scratch.h storage/format storage/placement storage/rows storage/table
 storage/cache: base storage/region.h storage/cache
 storage/sst: base storage/sst
+storage/redis: base storage/scratch.h storage/format storage/rows storage/table/tier.h storage/cache storage/redis
 storage/ssd: base storage/scratch.h storage/format storage/rows storage/table/tier.h storage/cache storage/sst storage/ssd
 engine/tensor: base engine/tensor
 engine/graph: base engine/tensor engine/ops/ops.inc engine/graph
@@ -92,6 +93,7 @@ cJSON.h: processor/config/ api/
 cjson/: processor/config/ api/
 curl/: api/host/observe/http_post.c
 event2/: api/host/http/
+hiredis/: storage/redis/redis_link.c
 openssl/: api/host/http/http_tls.c api/host/eas/eas_token.c
 nghttp2/: api/host/http/http2_internal.h api/host/http/http2_memory
 rocksdb/: storage/ssd/rocks.c
