@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "storage/redis/publication_internal.h"
 
 /* What both layouts have in common: clients, locks, tables in turn. */
@@ -172,6 +173,7 @@ sp_status sp_redis_publication_end(sp_redis_publication *p, sp_error *err)
 {
 	sp_status status = sp_redis__settle(p, err);
 
+	p->has_failed = p->has_failed || status != SP_OK;
 	if (status == SP_OK)
 		status = p->options.layout == SP_REDIS_DEEPREC ? sp_redis__deeprec_end(p, err)
 							       : sp_redis__versioned_end(p, err);
@@ -192,10 +194,23 @@ sp_redis_publication_counts sp_redis_publication_counts_of(const sp_redis_public
 	return p->counts;
 }
 
+/* So that the next publication goes on from here. */
+static void note_progress(sp_redis_publication *p)
+{
+	sp_error why;
+
+	if (p->writing.in_flight == 0 || p->has_failed || p->token[0] == '\0')
+		return;
+	if (sp_redis__settle(p, &why) != SP_OK || sp_redis__progress_write(p, false, &why) != SP_OK)
+		sp_log(SP_LOG_WARNING, "rows of table '%s' will be written again: %s",
+		       p->writing.table.name, why.text);
+}
+
 void sp_redis_publication_close(sp_redis_publication *p)
 {
 	if (p == NULL)
 		return;
+	note_progress(p);
 	forget_table(p);
 	if (p->is_full && p->token[0] != '\0') {
 		if (p->options.layout == SP_REDIS_DEEPREC)

@@ -100,8 +100,7 @@ SP_MUST_CHECK sp_status sp_redis_publication_end(sp_redis_publication *publicati
 SP_MUST_CHECK sp_status sp_redis_publication_finish(sp_redis_publication *publication,
 						    sp_error *err);
 
-sp_redis_publication_counts
-sp_redis_publication_counts_of(const sp_redis_publication *publication);
+sp_redis_publication_counts sp_redis_publication_counts_of(const sp_redis_publication *publication);
 
 /* Gives the lock back.  NULL is fine. */
 void sp_redis_publication_close(sp_redis_publication *publication);

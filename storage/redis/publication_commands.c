@@ -147,8 +147,7 @@ sp_status sp_redis__lock(sp_redis_publication *p, sp_redis_client *client, const
 	}
 	p->token[0] = '\0';
 	return status != SP_OK ? status
-			       : sp_error_set(err, SP_BUSY, "another publisher holds key %s",
-					      key);
+			       : sp_error_set(err, SP_BUSY, "another publisher holds key %s", key);
 }
 
 /* Returns whether the script answered 1. */

@@ -7,9 +7,9 @@
 #include "storage/redis/redis_client.h"
 
 enum {
-	SP_REDIS_FLIGHT = 8,      /* batches of rows that are not answered yet */
-	SP_REDIS_SLICE = 1024,    /* rows of a batch at most, ... */
-	SP_REDIS_SAMPLES = 256,   /* rows of a table that are read back at most */
+	SP_REDIS_FLIGHT = 8,        /* batches of rows that are not answered yet */
+	SP_REDIS_SLICE = 1024,      /* rows of a batch at most, ... */
+	SP_REDIS_SAMPLES = 256,     /* rows of a table that are read back at most */
 	SP_REDIS_LEFTOVER = 604800, /* seconds until an abandoned publication expires */
 };
 
@@ -48,19 +48,22 @@ struct sp_redis_publication {
 	sp_redis_client *lock_client;  /* one of the two */
 	sp_arena *arena;
 	const char *lock, *current, *record, *versions, *tables;
-	int64_t database; /* deeprec */
-	char token[64];   /* the value of the lock; "": not held */
-	int64_t renew_ns; /* when the lock is to be renewed */
-	int64_t paid_ns;  /* until when the rows sent so far last at the allowed rate */
-	bool is_full;     /* Redis is out of memory */
+	int64_t database;  /* deeprec: the one that is written */
+	bool is_published; /* deeprec: the version is there already */
+	uint64_t total;    /* deeprec: rows of all tables */
+	char token[64];    /* the value of the lock; "": not held */
+	int64_t renew_ns;  /* when the lock is to be renewed */
+	int64_t paid_ns;   /* until when the rows sent so far last at the allowed rate */
+	bool is_full;      /* Redis is out of memory */
+	bool has_failed;   /* rows could not be written */
 
 	const char **names; /* of the tables so far */
 	size_t name_count, name_capacity;
 
 	sp_redis_writing writing;
-	uint32_t *order;      /* [SP_REDIS_SLICE] rows of a slice by partition */
-	uint32_t *ends;       /* [partitions + 1] */
-	char *row;            /* one stored row; grows */
+	uint32_t *order; /* [SP_REDIS_SLICE] rows of a slice by partition */
+	uint32_t *ends;  /* [partitions + 1] */
+	char *row;       /* one stored row; grows */
 	size_t row_capacity;
 	sp_redis_publication_counts counts;
 };
@@ -75,8 +78,8 @@ SP_MUST_CHECK sp_status sp_redis__batch_make(sp_redis_batch **out, sp_redis_clie
 
 /* Adds a command of `count` words; the second one is its key, if there is one. */
 void sp_redis__command(sp_redis_batch *batch, const char *const *words, size_t count);
-#define SP_REDIS_COMMAND(batch, ...)                                         \
-	sp_redis__command((batch), (const char *const[]){__VA_ARGS__},       \
+#define SP_REDIS_COMMAND(batch, ...)                                   \
+	sp_redis__command((batch), (const char *const[]){__VA_ARGS__}, \
 			  sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
 /* Runs the batch and releases it if it has failed. */
@@ -125,8 +128,7 @@ typedef struct sp_redis_progress {
 SP_MUST_CHECK sp_status sp_redis__progress_read(sp_redis_progress *out,
 						const sp_redis_publication *p, const char *table,
 						sp_error *err);
-SP_MUST_CHECK sp_status sp_redis__progress_write(sp_redis_publication *p, bool done,
-						 sp_error *err);
+SP_MUST_CHECK sp_status sp_redis__progress_write(sp_redis_publication *p, bool done, sp_error *err);
 
 /* ---- the layouts ---- */
 

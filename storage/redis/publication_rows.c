@@ -111,8 +111,7 @@ static sp_status sample(sp_redis_publication *p, int64_t key, const float *row, 
 
 	while (i < w->sample_count && w->samples[i].key != key)
 		i++;
-	while (i == w->sample_count && w->sample_count == SP_REDIS_SAMPLES &&
-	       is_sampled(w, key)) {
+	while (i == w->sample_count && w->sample_count == SP_REDIS_SAMPLES && is_sampled(w, key)) {
 		thin_out(w);
 		i = w->sample_count;
 	}
@@ -261,8 +260,7 @@ static sp_status send(sp_redis_publication *p, const slice *s, sp_error *err)
 	p->counts.rows_sent += s->count;
 	p->counts.bytes_sent += sp_redis_batch_size(batch);
 	how.deadline_ns = sp_clock_now_ns() + sp_redis__patience_ns(p);
-	status = sp_redis_batch_count(batch) != 0 ? sp_redis_batch_submit(batch, &how, err)
-						  : SP_OK;
+	status = sp_redis_batch_count(batch) != 0 ? sp_redis_batch_submit(batch, &how, err) : SP_OK;
 	if (status != SP_OK || sp_redis_batch_count(batch) == 0) {
 		w->acknowledged += status == SP_OK ? s->count : 0;
 		sp_redis_batch_release(batch);
@@ -312,6 +310,7 @@ sp_status sp_redis_publication_put(sp_redis_publication *p, const int64_t *keys,
 {
 	sp_status status = put(p, keys, rows, count, err);
 
+	p->has_failed = p->has_failed || (status != SP_OK && status != SP_BUSY);
 	return sp_error_prefix(err, status, "table '%s'", p->writing.table.name);
 }
 

@@ -23,7 +23,6 @@ storage/placement: base storage/region.h storage/placement
 storage/format: base storage/format
 storage/rows: base storage/region.h storage/format storage/placement storage/rows
 storage/image: base storage/format storage/placement storage/rows storage/image
-storage/redis: base storage/format storage/redis
 storage/table: base storage/region.h storage/scratch.h storage/format storage/placement storage/rows storage/table
 storage/cache: base storage/region.h storage/cache
 storage/sst: base storage/sst
