@@ -174,6 +174,8 @@ sp_status sp_redis_publication_end(sp_redis_publication *p, sp_error *err)
 	sp_status status = sp_redis__settle(p, err);
 
 	p->has_failed = p->has_failed || status != SP_OK;
+	if (status == SP_OK && p->writing.seen < p->writing.there)
+		status = sp_redis__begin_again(p, "there are fewer rows now", err);
 	if (status == SP_OK)
 		status = p->options.layout == SP_REDIS_DEEPREC ? sp_redis__deeprec_end(p, err)
 							       : sp_redis__versioned_end(p, err);
@@ -272,6 +274,7 @@ sp_status sp_redis__progress_read(sp_redis_progress *out, const sp_redis_publica
 		out->done = strncmp(text, "done ", 5) == 0;
 		out->rows = number_after(text, "rows=");
 		out->distinct = number_after(text, "distinct=");
+		out->crc = (uint32_t)number_after(text, "crc=");
 	}
 	sp_redis_batch_release(batch);
 	return SP_OK;
@@ -283,12 +286,21 @@ sp_status sp_redis__progress_write(sp_redis_publication *p, bool done, sp_error 
 	sp_redis_batch *batch;
 	char text[128], seconds[24];
 
-	snprintf(text, sizeof(text), "%srows=%" PRIu64 " distinct=%" PRIu64, done ? "done " : "",
-		 w->acknowledged, w->distinct);
+	snprintf(text, sizeof(text), "%srows=%" PRIu64 " distinct=%" PRIu64 " crc=%" PRIu32,
+		 done ? "done " : "", w->acknowledged, w->distinct, w->acknowledged_crc);
 	snprintf(seconds, sizeof(seconds), "%d", SP_REDIS_LEFTOVER);
 	SP_TRY(sp_redis__batch_make(&batch, p->client, err));
 	SP_REDIS_COMMAND(batch, "HSET", p->tables, w->table.name, text);
 	if (p->options.layout == SP_REDIS_VERSIONED)
 		SP_REDIS_COMMAND(batch, "EXPIRE", p->tables, seconds);
 	return sp_redis__run_all(p, batch, err);
+}
+
+sp_status sp_redis__begin_again(sp_redis_publication *p, const char *why, sp_error *err)
+{
+	p->has_failed = true;
+	SP_TRY(sp_redis__settle(p, err));
+	p->writing.acknowledged = 0;
+	SP_TRY(sp_redis__progress_write(p, false, err));
+	return sp_error_set(err, SP_IO, "the rows must be written again: %s", why);
 }

@@ -195,6 +195,7 @@ sp_status sp_redis__deeprec_begin(sp_redis_publication *p, bool *is_there, sp_er
 	if (progress.done)
 		p->total += progress.rows;
 	w->there = w->acknowledged = progress.rows;
+	w->there_crc = w->acknowledged_crc = progress.crc;
 	return SP_OK;
 }
 

@@ -22,11 +22,14 @@ typedef struct sp_redis_sample {
 /* The table that is being written. */
 typedef struct sp_redis_writing {
 	sp_redis_publication_table table;
-	const char **hashes;   /* [partitions]; versioned */
-	size_t row_size;       /* as stored */
-	size_t slice;          /* rows of a batch */
-	uint64_t seen;         /* rows delivered */
-	uint64_t there;        /* of the first rows, acknowledged before */
+	const char **hashes; /* [partitions]; versioned */
+	size_t row_size;     /* as stored */
+	size_t slice;        /* rows of a batch */
+	uint64_t seen;       /* rows delivered */
+	uint64_t there;      /* of the first rows, acknowledged before */
+	uint32_t crc;        /* of the keys and rows seen */
+	uint32_t there_crc;  /* of those that are there */
+	uint32_t acknowledged_crc;
 	uint64_t distinct;     /* keys in Redis: those found first, and those added since */
 	uint64_t acknowledged; /* rows, in order */
 	uint64_t losses;       /* of the client, when the table began */
@@ -34,6 +37,7 @@ typedef struct sp_redis_writing {
 
 	sp_redis_batch *flight[SP_REDIS_FLIGHT]; /* a ring */
 	size_t flight_rows[SP_REDIS_FLIGHT];
+	uint32_t flight_crc[SP_REDIS_FLIGHT]; /* of all rows up to those of the batch */
 	size_t first, in_flight;
 
 	sp_redis_sample samples[SP_REDIS_SAMPLES];
@@ -117,11 +121,12 @@ void sp_redis__forget_flight(sp_redis_publication *p);
 /* Reads the sampled rows back. */
 SP_MUST_CHECK sp_status sp_redis__compare_samples(sp_redis_publication *p, sp_error *err);
 
-/* ---- progress of a table: "rows=5 distinct=4", or "done rows=7 distinct=6" ---- */
+/* ---- progress of a table: "rows=5 distinct=4 crc=123", or "done rows=7 distinct=6 crc=45" ---- */
 
 typedef struct sp_redis_progress {
 	bool done;
 	uint64_t rows, distinct;
+	uint32_t crc; /* of the keys and rows, as they came from the checkpoint */
 } sp_redis_progress;
 
 /* rows is 0 if there is none, or it cannot be read. */
@@ -129,6 +134,12 @@ SP_MUST_CHECK sp_status sp_redis__progress_read(sp_redis_progress *out,
 						const sp_redis_publication *p, const char *table,
 						sp_error *err);
 SP_MUST_CHECK sp_status sp_redis__progress_write(sp_redis_publication *p, bool done, sp_error *err);
+
+/*
+ * The rows that were written do not match those that are delivered now: they will be written again.
+ * Returns SP_IO.
+ */
+sp_status sp_redis__begin_again(sp_redis_publication *p, const char *why, sp_error *err);
 
 /* ---- the layouts ---- */
 

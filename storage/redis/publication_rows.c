@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "storage/redis/publication_internal.h"
 
 /*
@@ -47,6 +48,7 @@ static sp_status settle_one(sp_redis_publication *p, sp_error *err)
 				w->distinct += (uint64_t)value->integer;
 		}
 		w->acknowledged += w->flight_rows[w->first];
+		w->acknowledged_crc = w->flight_crc[w->first];
 	} else if (status == SP_IO) {
 		p->is_full = p->is_full || tells_of_memory(batch);
 	}
@@ -133,6 +135,7 @@ typedef struct slice {
 	int64_t keys[SP_REDIS_SLICE];
 	const float *rows[SP_REDIS_SLICE];
 	size_t count;
+	uint32_t crc; /* of all rows up to its last */
 } slice;
 
 static void add_row(sp_redis_publication *p, sp_redis_batch *batch, const slice *s, size_t i)
@@ -262,12 +265,16 @@ static sp_status send(sp_redis_publication *p, const slice *s, sp_error *err)
 	how.deadline_ns = sp_clock_now_ns() + sp_redis__patience_ns(p);
 	status = sp_redis_batch_count(batch) != 0 ? sp_redis_batch_submit(batch, &how, err) : SP_OK;
 	if (status != SP_OK || sp_redis_batch_count(batch) == 0) {
-		w->acknowledged += status == SP_OK ? s->count : 0;
+		if (status == SP_OK) {
+			w->acknowledged += s->count;
+			w->acknowledged_crc = s->crc;
+		}
 		sp_redis_batch_release(batch);
 		return status;
 	}
 	w->flight[at] = batch;
 	w->flight_rows[at] = s->count;
+	w->flight_crc[at] = s->crc;
 	if (++w->in_flight == SP_REDIS_FLIGHT)
 		SP_TRY(settle_one(p, err));
 	if (sp_clock_now_ns() < w->noted_ns + NOTE_NS)
@@ -276,24 +283,39 @@ static sp_status send(sp_redis_publication *p, const slice *s, sp_error *err)
 	return sp_redis__progress_write(p, false, err);
 }
 
+/* A row is counted; *is_there: it was acknowledged before. */
+static sp_status count_row(bool *is_there, sp_redis_publication *p, int64_t key, const void *row,
+			   sp_error *err)
+{
+	sp_redis_writing *w = &p->writing;
+
+	w->crc = sp_crc32c(w->crc, &key, sizeof(key));
+	w->crc = sp_crc32c(w->crc, row, w->table.dim * sizeof(float));
+	p->counts.rows++;
+	*is_there = w->seen < w->there;
+	p->counts.rows_there += *is_there;
+	w->seen++;
+	if (w->seen == w->there && w->crc != w->there_crc)
+		return sp_redis__begin_again(p, "those that were written before are others", err);
+	return is_sampled(w, key) ? sample(p, key, row, err) : SP_OK;
+}
+
 static sp_status put(sp_redis_publication *p, const int64_t *keys, const char *rows, size_t count,
 		     sp_error *err)
 {
 	sp_redis_writing *w = &p->writing;
 	slice s = {.count = 0};
+	bool is_there;
 
 	for (size_t i = 0; i < count; i++) {
 		const float *row = (const void *)(rows + i * w->table.dim * sizeof(float));
 
 		if (keys[i] == -1 || keys[i] == -2)
 			continue;
-		p->counts.rows++;
-		if (is_sampled(w, keys[i]))
-			SP_TRY(sample(p, keys[i], row, err));
-		if (w->seen++ < w->there) {
-			p->counts.rows_there++;
+		SP_TRY(count_row(&is_there, p, keys[i], row, err));
+		if (is_there)
 			continue;
-		}
+		s.crc = w->crc;
 		s.keys[s.count] = keys[i];
 		s.rows[s.count++] = row;
 		if (s.count == w->slice) {

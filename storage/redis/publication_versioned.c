@@ -156,6 +156,7 @@ sp_status sp_redis__versioned_begin(sp_redis_publication *p, bool *is_there, sp_
 		progress.rows = 0;
 	}
 	w->there = w->acknowledged = progress.rows;
+	w->there_crc = w->acknowledged_crc = progress.crc;
 	w->distinct = found.rows;
 	SP_TRY(start_hashes(p, err));
 	return sp_redis__progress_write(p, false, err);
@@ -180,13 +181,9 @@ static sp_status check_count(sp_redis_publication *p, const state *found, sp_err
 				    "keys?",
 				    (unsigned long long)found->rows,
 				    (unsigned long long)w->distinct);
-	if (was_cut && found->rows != w->seen) {
-		w->acknowledged = 0;
-		SP_TRY(sp_redis__progress_write(p, false, err));
-		return sp_error_set(err, SP_IO,
-				    "the connection was lost while rows were written whose keys "
-				    "are repeated: try again");
-	}
+	if (was_cut && found->rows != w->seen)
+		return sp_redis__begin_again(
+			p, "the connection was lost, and some keys have several rows", err);
 	w->distinct = found->rows;
 	return SP_OK;
 }

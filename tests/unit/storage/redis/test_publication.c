@@ -301,6 +301,27 @@ static void what_was_acknowledged_is_not_sent_again(void **state)
 	assert_rows_are_there("item/part_0", 100, 0xabc, SP_ROW_FP32);
 }
 
+static void rows_that_were_others_before_are_written_again(void **state)
+{
+	sp_redis_publication_options options = options_of(100, 0xabc);
+	sp_redis_publication *p = open_as(&options);
+	float saved = rows[1000][2];
+
+	(void)state;
+	rows[1000][2] = -1; /* as from a broken file, which is then repaired */
+	assert_true(begin_table(p, "user"));
+	put_rows(p, 3400);
+	sp_redis_publication_close(p);
+	rows[1000][2] = saved;
+	p = open_as(&options);
+	assert_true(begin_table(p, "user"));
+	assert_ok(sp_redis_publication_put(p, keys, rows, 3000, &err), &err);
+	assert_int_equal(sp_redis_publication_put(p, keys + 3000, rows + 3000, 2000, &err), SP_IO);
+	sp_redis_publication_close(p);
+	assert_int_equal(publish(100, 0xabc).rows_there, 0);
+	assert_rows_are_there("user", 100, 0xabc, SP_ROW_FP32);
+}
+
 static void what_is_lost_meanwhile_is_written_again(void **state)
 {
 	sp_redis_publication_options options = options_of(100, 0xabc);
@@ -762,6 +783,7 @@ int main(void)
 		TEST(rows_are_stored_in_every_format),
 		TEST(the_later_row_of_a_key_counts_and_marked_keys_are_left_out),
 		TEST(what_was_acknowledged_is_not_sent_again),
+		TEST(rows_that_were_others_before_are_written_again),
 		TEST(what_is_lost_meanwhile_is_written_again),
 		TEST(a_version_that_lost_keys_is_not_made_current),
 		TEST(rows_that_vanish_while_they_are_written_are_noticed),
