@@ -94,8 +94,8 @@ static bool is_own(const sp_found_version *found)
 	return found == NULL || found->full_prefix[0] == '\0';
 }
 
-static sp_status open_model(sp_model **out, const sp_config *config, const sp_found_version *found,
-			    sp_error *err)
+sp_status sp_version_open_model(sp_model **out, const sp_config *config,
+				const sp_found_version *found, sp_error *err)
 {
 	bool numbered = found != NULL && found->savedmodel_dir != NULL;
 	sp_model_options options = {.savedmodel_dir = numbered ? found->savedmodel_dir
@@ -153,7 +153,7 @@ static sp_status load(sp_version *version, sp_runtime *runtime, const sp_config 
 		adopt(version, runtime);
 		return load_weights(version, runtime->model, config, found, memory_limit, err);
 	}
-	SP_TRY(open_model(&model, config, found, err));
+	SP_TRY(sp_version_open_model(&model, config, found, err));
 	status = load_weights(version, model, config, found, memory_limit, err);
 	if (status == SP_OK)
 		status = sp_runtime_open(&runtime, config, model, err);

@@ -39,6 +39,10 @@ typedef struct sp_version {
 	struct sp_version *next; /* in the list of draining versions */
 } sp_version;
 
+/* Reads the SavedModel of a version, as sp_version_open() does; it may be found as NULL there. */
+SP_MUST_CHECK sp_status sp_version_open_model(sp_model **out, const sp_config *config,
+					      const sp_found_version *found, sp_error *err);
+
 /*
  * Opens the full checkpoint or the numbered SavedModel that `found` names, without a delta; NULL,
  * or an empty name, is the SavedModel with its own weights.  It uses `runtime`; if that is NULL,

@@ -59,6 +59,7 @@ incremental: base storage engine model_loader incremental
 session_group: base engine model_loader session_group
 processor: base storage engine model_loader incremental session_group processor
 processor/config: base storage engine model_loader session_group processor/config
+processor/publish: base storage engine model_loader incremental processor/publish
 processor/request: base engine model_loader session_group processor/request
 processor/version: base storage engine model_loader incremental session_group processor/config processor/request processor/version
 processor/warmup: base storage engine model_loader incremental session_group processor/request processor/version processor/warmup

@@ -1,0 +1,170 @@
+#include "processor/publish/publish.h"
+
+#include <inttypes.h>
+
+#include "base/buffer.h"
+#include "base/hash.h"
+#include "incremental/identity.h"
+#include "model_loader/checkpoint/part_name.h"
+#include "model_loader/embedding/row_export.h"
+#include "model_loader/version/weights.h"
+
+enum { PARTITIONS = 16, CLUSTER_PARTITIONS = 64 };
+
+/* --------------------------------------------------------------- the version */
+
+/* What decides which rows a table holds, beside the checkpoint and the graph. */
+static uint64_t settings_of(uint64_t content, const sp_load_policy *policy)
+{
+	uint64_t hash = content;
+	sp_buffer text;
+
+	sp_buffer_init(&text, 1 << 20);
+	for (size_t i = 0; i < policy->frequency_thresholds.count; i++)
+		sp_buffer_printf(&text, "threshold %s=%" PRId64 "\n",
+				 policy->frequency_thresholds.items[i].pattern,
+				 policy->frequency_thresholds.items[i].value);
+	if (text.size != 0)
+		hash = sp_fingerprint64_join(hash, sp_fingerprint64(text.data, text.size));
+	sp_buffer_fini(&text);
+	return hash;
+}
+
+sp_status sp_publish_version(sp_redis_version *out, const sp_publish_source *source,
+			     const sp_publish_options *options, sp_error *err)
+{
+	sp_arena *arena = sp_arena_create(4096);
+	size_t otherwise = options->is_cluster ? CLUSTER_PARTITIONS : PARTITIONS;
+	uint64_t content;
+
+	SP_NEED_MEMORY(arena, err, "the identity of a checkpoint");
+	content = sp_identity_of_content(source->prefix, arena);
+	sp_arena_destroy(arena);
+	if (content == 0)
+		return sp_error_set(err, SP_IO, "%s.index cannot be read", source->prefix);
+	*out = (sp_redis_version){.full = source->full_step > 0 ? source->full_step : 0,
+				  .delta = source->delta_step > 0 ? source->delta_step : 0,
+				  .partitions = options->partitions != 0 ? options->partitions
+									 : otherwise,
+				  .format = options->format,
+				  .former = -1};
+	out->checksum = sp_redis_checksum(settings_of(content, source->policy), out->partitions,
+					  out->format);
+	return SP_OK;
+}
+
+/* ------------------------------------------------------------------- the rows */
+
+typedef struct publishing {
+	sp_redis_publication *publication;
+	const sp_map *features; /* NULL: the layout has none */
+	sp_arena *arena;
+} publishing;
+
+/* The numbers of the handles that share the table, by their part. */
+static sp_status find_features(const uint64_t **out, const publishing *p,
+			       const sp_exported_table *table, sp_error *err)
+{
+	sp_part_name name = sp_part_name_split(table->handle);
+	uint64_t *numbers = sp_arena_array(p->arena, table->handles, sizeof(*numbers));
+
+	SP_NEED_MEMORY(numbers, err, "the embeddings of a graph");
+	for (size_t i = 0; i < table->handles; i++) {
+		const char *handle = table->handles == 1 ? table->handle
+							 : sp_part_name_join(&name, i, p->arena);
+
+		SP_NEED_MEMORY(handle, err, "the embeddings of a graph");
+		if (!sp_map_get(p->features, sp_bytes_of(handle), &numbers[i]))
+			return sp_error_set(err, SP_UNSUPPORTED,
+					    "the graph has no KvVarHandleOp '%s', whose number "
+					    "DeepRec's layout needs",
+					    handle);
+	}
+	*out = numbers;
+	return SP_OK;
+}
+
+static sp_status put_rows(void *context, const sp_row_piece *piece, sp_error *err)
+{
+	const publishing *p = context;
+
+	return sp_redis_publication_put(p->publication, piece->keys, piece->rows, piece->count,
+					err);
+}
+
+static sp_status begin_table(void *context, const sp_exported_table *table, sp_row_sink *sink,
+			     sp_error *err)
+{
+	publishing *p = context;
+	sp_redis_publication_table to = {.name = table->name,
+					 .dim = table->dim,
+					 .key_size = table->key_dtype == SP_INT32 ? 4 : 8,
+					 .feature_count = table->handles};
+	bool is_there;
+
+	if (p->features != NULL)
+		SP_TRY(find_features(&to.features, p, table, err));
+	SP_TRY(sp_redis_publication_begin(p->publication, &to, &is_there, err));
+	if (!is_there)
+		*sink = (sp_row_sink){.context = p, .put_rows = put_rows};
+	return SP_OK;
+}
+
+static sp_status end_table(void *context, sp_error *err)
+{
+	const publishing *p = context;
+
+	return sp_redis_publication_end(p->publication, err);
+}
+
+static sp_status copy_rows(publishing *p, sp_model *model, const sp_publish_source *source,
+			   const sp_publish_options *options, sp_error *err)
+{
+	sp_row_export exports = {.context = p, .begin = begin_table, .end = end_table};
+	sp_load_policy policy = {.frequency_thresholds = source->policy->frequency_thresholds,
+				 .only_finite = source->policy->only_finite,
+				 .threads = 1,
+				 .closing = options->stop,
+				 .exports = &exports};
+	sp_weights_options weights = {.checkpoint_prefix = source->is_own ? NULL : source->prefix,
+				      .policy = &policy};
+	sp_weights *loaded = NULL;
+
+	SP_TRY(sp_weights_load(&loaded, model, &weights, err));
+	sp_weights_destroy(loaded);
+	return SP_OK;
+}
+
+sp_status sp_publish(sp_publish_result *out, sp_model *model, const sp_publish_source *source,
+		     const sp_publish_options *options, sp_error *err)
+{
+	publishing p = {.arena = sp_arena_create(4096)};
+	sp_redis_publication_options to = {.address = options->address,
+					   .is_cluster = options->is_cluster,
+					   .layout = options->layout,
+					   .model = options->model,
+					   .rows_per_second = options->rows_per_second,
+					   .keep_seconds = options->keep_seconds,
+					   .lock_seconds = options->lock_seconds,
+					   .patience_seconds = options->patience_seconds,
+					   .waits = options->waits,
+					   .stop = options->stop};
+	sp_status status;
+
+	SP_NEED_MEMORY(p.arena, err, "a publication");
+	if (options->layout == SP_REDIS_DEEPREC)
+		p.features = sp_model_features(model);
+	status = sp_publish_version(&to.version, source, options, err);
+	if (status == SP_OK)
+		status = sp_redis_publication_open(&p.publication, &to, err);
+	if (status == SP_OK)
+		status = copy_rows(&p, model, source, options, err);
+	if (status == SP_OK)
+		status = sp_redis_publication_finish(p.publication, err);
+	if (p.publication != NULL)
+		*out = (sp_publish_result){to.version,
+					   sp_redis_publication_counts_of(p.publication)};
+	sp_redis_publication_close(p.publication);
+	sp_arena_destroy(p.arena);
+	return status;
+}
