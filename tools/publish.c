@@ -89,6 +89,7 @@ static sp_status read_options(sp_publish_options *out, sp_tool *tool,
 				    .rows_per_second = flags->rows_per_second,
 				    .keep_seconds = flags->keep_seconds,
 				    .lock_seconds = flags->lock_seconds,
+				    .patience_seconds = flags->patience_seconds,
 				    .waits = true,
 				    .stop = &stop};
 	if (flags->layout != NULL && !sp_redis_layout_find(&out->layout, flags->layout))
@@ -219,6 +220,7 @@ static sp_status go_back(sp_tool *tool, const sp_publish_options *options, sp_er
 					   .model = options->model,
 					   .keep_seconds = options->keep_seconds,
 					   .lock_seconds = options->lock_seconds,
+					   .patience_seconds = options->patience_seconds,
 					   .waits = true,
 					   .stop = options->stop};
 	sp_redis_version version;

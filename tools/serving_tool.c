@@ -46,7 +46,8 @@ static const char help[] =
 	"  --layout=L     publish: versioned, or deeprec for its processors\n"
 	"  --cluster      publish: it is a Redis Cluster\n"
 	"  --user=USER, --password_file=FILE    publish: else REDISCLI_AUTH has the password\n"
-	"  --rows_per_second=N, --partitions=N, --keep_seconds=N, --lock_seconds=N    publish\n"
+	"  --rows_per_second=N, --partitions=N, --keep_seconds=N, --lock_seconds=N,\n"
+	"  --patience_seconds=N    publish\n"
 	"  --help, -h, --version\n"
 	"\n"
 	"Exit status: 0 all is in order, 1 something is broken or cannot be read, 2 wrong usage.\n";
@@ -105,6 +106,7 @@ static bool parse_publish_flag(sp_publish_flags *flags, const char *word, bool *
 		{"--rows_per_second", NULL, &flags->rows_per_second, 1},
 		{"--keep_seconds", NULL, &flags->keep_seconds, 1},
 		{"--lock_seconds", NULL, &flags->lock_seconds, 1},
+		{"--patience_seconds", NULL, &flags->patience_seconds, 1},
 		{"--current", NULL, &flags->current, 0},
 	};
 	const char *value;

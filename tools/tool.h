@@ -28,7 +28,7 @@ typedef struct sp_publish_flags {
 	const char *layout;        /* --layout=LAYOUT */
 	const char *user;          /* --user=USER */
 	const char *password_file; /* --password_file=FILE */
-	int64_t partitions, rows_per_second, keep_seconds, lock_seconds;
+	int64_t partitions, rows_per_second, keep_seconds, lock_seconds, patience_seconds;
 	int64_t current; /* --current=FULL; -1: not given */
 	bool is_rollback, is_cluster;
 } sp_publish_flags;
