@@ -5,6 +5,7 @@
 #include "model_loader/embedding/embedding_image.h"
 #include "model_loader/embedding/embedding_internal.h"
 #include "model_loader/embedding/embedding_variable.h"
+#include "model_loader/embedding/row_export.h"
 #include "model_loader/embedding/row_merge.h"
 #include "model_loader/embedding/row_pace.h"
 #include "storage/rows/rows_builder.h"
@@ -265,6 +266,28 @@ static void leave_out(const load *l, const char *name)
 						 count / (shares != 0 ? shares : 1)});
 }
 
+/* Gives the rows to policy->exports; `name` is the table's. */
+static sp_status export_rows(const load *l, const char *name, sp_error *err)
+{
+	const sp_row_export *exports = l->policy->exports;
+	bool shares = l->embedding->whole && !l->embedding->own_part;
+	sp_embedding_rows own = own_rows(l, &l->embedding->full);
+	sp_exported_table table = {.name = name,
+				   .handle = l->spec->name,
+				   .handles = shares ? (size_t)l->spec->partition_num : 1,
+				   .dim = l->spec->dim,
+				   .key_dtype = l->spec->key_dtype,
+				   .row_count = sp_embedding__count_rows(&own)};
+	sp_row_sink sink = {0};
+
+	SP_TRY(exports->begin(exports->context, &table, &sink, err));
+	if (sink.put_rows == NULL)
+		return SP_OK;
+	sink.start_rows = start_in_order;
+	SP_TRY(read_rows(l, &l->embedding->full, NULL, &sink, err));
+	return exports->end(exports->context, err);
+}
+
 static sp_status make_full(sp_table **out, const load *l, sp_error *err)
 {
 	char which[WHICH_SIZE];
@@ -276,6 +299,10 @@ static sp_status make_full(sp_table **out, const load *l, sp_error *err)
 
 	if (l->policy->leave_out != NULL) {
 		leave_out(l, options.name);
+		return sp_table_create(out, &options, NULL, NULL, err);
+	}
+	if (l->policy->exports != NULL) {
+		SP_TRY(export_rows(l, options.name, err));
 		return sp_table_create(out, &options, NULL, NULL, err);
 	}
 	describe_rows(which, l);

@@ -98,6 +98,12 @@ typedef struct sp_load_policy {
 	void (*leave_out)(void *context, const sp_rows_left_out *rows);
 	void *leave_out_context;
 
+	/*
+	 * Not NULL: where the rows of full checkpoints go, instead of into tables, which are then
+	 * empty.  Needs `threads` 1, no image, and no SSD.  Not for serving.
+	 */
+	const struct sp_row_export *exports;
+
 	bool only_finite; /* refuse weights with a NaN or an infinity */
 
 	/* How a delta is merged with its full checkpoint; a maximum of 0 is no limit. */
