@@ -43,6 +43,7 @@ typedef struct sp_tier_counters {
 	uint64_t hot_hits;   /* keys answered from the cache in memory, as found or as absent */
 	uint64_t errors;     /* calls that failed */
 	uint64_t bytes_read; /* from the device or the network */
+	uint64_t defaulted;  /* keys without an answer in time, answered as if they were absent */
 } sp_tier_counters;
 
 /* A layer of rows to be merged into a tier. */
