@@ -13,12 +13,14 @@ enum { PARTITIONS = 16, CLUSTER_PARTITIONS = 64 };
 
 /* --------------------------------------------------------------- the version */
 
-/* What decides which rows a table holds, beside the checkpoint and the graph. */
-static uint64_t settings_of(uint64_t content, const sp_load_policy *policy)
+/* The checkpoint, and what decides which of its rows a table holds; the graph does, too. */
+uint64_t sp_publish_content(const char *prefix, const sp_load_policy *policy, sp_arena *arena)
 {
-	uint64_t hash = content;
+	uint64_t hash = sp_identity_of_content(prefix, arena);
 	sp_buffer text;
 
+	if (hash == 0)
+		return 0;
 	sp_buffer_init(&text, 1 << 20);
 	for (size_t i = 0; i < policy->frequency_thresholds.count; i++)
 		sp_buffer_printf(&text, "threshold %s=%" PRId64 "\n",
@@ -38,7 +40,7 @@ sp_status sp_publish_version(sp_redis_version *out, const sp_publish_source *sou
 	uint64_t content;
 
 	SP_NEED_MEMORY(arena, err, "the identity of a checkpoint");
-	content = sp_identity_of_content(source->prefix, arena);
+	content = sp_publish_content(source->prefix, source->policy, arena);
 	sp_arena_destroy(arena);
 	if (content == 0)
 		return sp_error_set(err, SP_IO, "%s.index cannot be read", source->prefix);
@@ -48,8 +50,7 @@ sp_status sp_publish_version(sp_redis_version *out, const sp_publish_source *sou
 									 : otherwise,
 				  .format = options->format,
 				  .former = -1};
-	out->checksum = sp_redis_checksum(settings_of(content, source->policy), out->partitions,
-					  out->format);
+	out->checksum = sp_redis_checksum(content, out->partitions, out->format);
 	return SP_OK;
 }
 

@@ -45,6 +45,12 @@ typedef struct sp_publish_result {
 } sp_publish_result;
 
 /*
+ * Identifies the rows that tables hold of the full checkpoint with this prefix, for
+ * sp_redis_checksum(); 0 if its index cannot be read.
+ */
+uint64_t sp_publish_content(const char *prefix, const sp_load_policy *policy, sp_arena *arena);
+
+/*
  * The version that the source has in Redis, whether it is there or not.  SP_IO if the checkpoint
  * cannot be read.
  */

@@ -61,7 +61,7 @@ processor: base storage engine model_loader incremental session_group processor
 processor/config: base storage engine model_loader session_group processor/config
 processor/publish: base storage engine model_loader incremental processor/publish
 processor/request: base engine model_loader session_group processor/request
-processor/version: base storage engine model_loader incremental session_group processor/config processor/request processor/version
+processor/version: base storage engine model_loader incremental session_group processor/config processor/publish processor/request processor/version
 processor/warmup: base storage engine model_loader incremental session_group processor/request processor/version processor/warmup
 processor/updater: base storage engine model_loader incremental session_group processor/config processor/request processor/version processor/warmup processor/updater
 api: base storage engine model_loader incremental session_group processor api
