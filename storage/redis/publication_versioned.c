@@ -356,23 +356,19 @@ static sp_status expire_others(sp_redis_publication *p, const sp_redis_version *
 	return SP_OK;
 }
 
-/* Names the version's record as the current one, after which nothing may fail. */
+/* Names the version's record as the current one. */
 static sp_status make_current(sp_redis_publication *p, sp_redis_version *version, sp_error *err)
 {
 	char record[SP_REDIS_MAX_RECORD];
 	sp_redis_version former;
 	const char *text;
-	sp_error why;
 
 	version->former = -1;
 	SP_TRY(sp_redis__get(&text, p, p->client, p->current, err));
 	if (text != NULL && sp_redis_record_read(&former, sp_bytes_of(text), NULL) == SP_OK)
 		version->former = former.full != version->full ? former.full : former.former;
 	sp_redis_record_write(record, version);
-	SP_TRY(for_each_hash(p, &p->current, 1, "SET", record, err));
-	if (expire_others(p, version, &why) != SP_OK)
-		sp_log(SP_LOG_WARNING, "former versions in Redis stay for now: %s", why.text);
-	return SP_OK;
+	return for_each_hash(p, &p->current, 1, "SET", record, err);
 }
 
 /* -------------------------------------------------------------- publishing */
@@ -412,6 +408,7 @@ sp_status sp_redis__versioned_finish(sp_redis_publication *p, sp_error *err)
 	sp_redis_version *version = &p->options.version;
 	sp_redis_tables tables = {p->names, p->name_count};
 	char record[SP_REDIS_MAX_RECORD];
+	sp_error why;
 
 	SP_TRY(hold(p, version, &tables, err));
 	SP_TRY(for_each_hash(p, &p->tables, 1, "PERSIST", NULL, err));
@@ -419,7 +416,10 @@ sp_status sp_redis__versioned_finish(sp_redis_publication *p, sp_error *err)
 	version->former = -1;
 	sp_redis_record_write(record, version);
 	SP_TRY(for_each_hash(p, &p->record, 1, "SET", record, err));
-	return make_current(p, version, err);
+	SP_TRY(make_current(p, version, err));
+	if (expire_others(p, version, &why) != SP_OK)
+		sp_log(SP_LOG_WARNING, "former versions in Redis stay for now: %s", why.text);
+	return SP_OK;
 }
 
 /* Gives memory back that others need. */
@@ -445,6 +445,20 @@ void sp_redis__versioned_delete(sp_redis_publication *p)
 		sp_log(SP_LOG_WARNING, "rows in Redis stay until they expire: %s", why.text);
 }
 
+sp_status sp_redis__versioned_find(bool *is_there, sp_redis_publication *p, sp_error *err)
+{
+	sp_redis_version *version = &p->options.version, found;
+	const char *text;
+
+	*is_there = false;
+	SP_TRY(name_version(&p->record, &p->tables, p, version, err));
+	SP_TRY(sp_redis__get(&text, p, p->client, p->record, err));
+	*is_there = text != NULL &&
+		    sp_redis_record_read(&found, sp_bytes_of(text), NULL) == SP_OK &&
+		    found.full == version->full && found.checksum == version->checksum;
+	return SP_OK;
+}
+
 /* ------------------------------------------------------------------- going back */
 
 /* The full step to go back to: `full`, or that of the former version. */
@@ -467,6 +481,7 @@ static sp_status choose(int64_t *out, sp_redis_publication *p, int64_t full, sp_
 	return SP_OK;
 }
 
+/* The version that is left does not expire before another one is published: it may be in use. */
 sp_status sp_redis__versioned_go_back(sp_redis_version *out, sp_redis_publication *p, int64_t full,
 				      sp_error *err)
 {

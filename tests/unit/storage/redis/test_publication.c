@@ -230,10 +230,19 @@ static void a_version_is_seen_when_it_is_complete(void **state)
 
 static void publishing_again_writes_nothing(void **state)
 {
+	sp_redis_publication_options options = options_of(100, 0xabc);
 	sp_redis_publication_counts counts;
+	bool is_there;
 
 	(void)state;
+	assert_ok(sp_redis_publication_find(&is_there, &options, &err), &err);
+	assert_false(is_there);
 	publish(100, 0xabc);
+	assert_ok(sp_redis_publication_find(&is_there, &options, &err), &err);
+	assert_true(is_there);
+	options.version.checksum++;
+	assert_ok(sp_redis_publication_find(&is_there, &options, &err), &err);
+	assert_false(is_there);
 	counts = publish(100, 0xabc);
 	assert_int_equal(counts.tables_there, 2);
 	assert_int_equal(counts.rows_sent, 0);
@@ -421,7 +430,7 @@ static void the_former_version_expires_and_can_be_gone_back_to(void **state)
 	assert_true(starts(ask("GET", "ctr.current"), "full=100 "));
 	assert_answer("-1", "TTL", "ctr@100");
 	assert_answer("-1", "TTL", hash_of("item/part_0", 100, 1, 7));
-	assert_true(atoi(ask("TTL", hash_of("user", 200, 2, 0))) > 80000);
+	assert_answer("-1", "TTL", hash_of("user", 200, 2, 0)); /* it may be in use */
 
 	assert_ok(sp_redis_publication_go_back(&version, &options, 200, &err), &err);
 	assert_true(starts(ask("GET", "ctr.current"), "full=200 "));
@@ -578,6 +587,38 @@ static void a_redis_that_is_killed_shows_no_half_version(void **state)
 	assert_rows_are_there("item/part_0", 100, 1, SP_ROW_FP32);
 }
 
+/* One server that has all slots, and refuses commands with keys of two. */
+static void a_cluster_is_published_to(void **state)
+{
+	sp_redis_publication_options options = options_of(100, 0xabc);
+	sp_redis_process cluster;
+	sp_redis_address saved = address;
+	char text[SP_PATH_SIZE + 32];
+	sp_redis_client *client = clients[0];
+
+	(void)state;
+	sp_redis_start(&cluster, true, NULL);
+	assert_ok(sp_redis_address_parse(&address, sp_redis_tcp(&cluster, text), &err), &err);
+	assert_ok(sp_redis_client_create(&clients[0],
+					 &(sp_redis_client_options){.address = &address}, &err),
+		  &err);
+	ask("CLUSTER", "ADDSLOTSRANGE", "0", "16383");
+	while (strstr(ask("CLUSTER", "INFO"), "cluster_state:ok") == NULL)
+		usleep(5000);
+	options.is_cluster = true;
+	options.patience_seconds = 10;
+	assert_int_equal(publish_as(&options).rows_sent, 2 * ROWS);
+	assert_rows_are_there("user", 100, 0xabc, SP_ROW_FP32);
+	options = options_of(200, 0xabc);
+	options.is_cluster = true;
+	publish_as(&options);
+	assert_true(atoi(ask("TTL", hash_of("user", 100, 0xabc, 7))) > 80000);
+	sp_redis_client_destroy(clients[0]);
+	sp_redis_end(&cluster);
+	clients[0] = client;
+	address = saved;
+}
+
 /* ------------------------------------------------------------------ DeepRec's */
 
 static sp_redis_publication_options deeprec_of(int64_t full)
@@ -642,10 +683,13 @@ static void deeprecs_active_database_is_not_touched_before_the_end(void **state)
 	sp_redis_publication_options options = deeprec_of(100);
 	sp_redis_publication *p;
 	sp_redis_publication_counts counts;
+	bool is_there;
 
 	(void)state;
 	write_one(open_as(&options));
 	options = deeprec_of(200);
+	assert_ok(sp_redis_publication_find(&is_there, &options, &err), &err);
+	assert_false(is_there);
 	p = open_as(&options);
 	assert_true(begin_table(p, "user"));
 	put_rows(p, 3400);
@@ -663,6 +707,8 @@ static void deeprecs_active_database_is_not_touched_before_the_end(void **state)
 	sp_redis_publication_close(p);
 	assert_deeprec_rows(1, 200);
 
+	assert_ok(sp_redis_publication_find(&is_there, &options, &err), &err);
+	assert_true(is_there);
 	p = open_as(&options); /* again: nothing is to be done */
 	assert_false(begin_table(p, "user"));
 	assert_ok(sp_redis_publication_finish(p, &err), &err);
@@ -796,6 +842,7 @@ int main(void)
 		TEST(rows_are_written_at_the_rate_that_is_allowed),
 		TEST(keys_that_hold_something_else_are_left_alone),
 		TEST(a_full_redis_is_given_its_memory_back),
+		TEST(a_cluster_is_published_to),
 		TEST(deeprecs_databases_take_turns),
 		TEST(deeprecs_active_database_is_not_touched_before_the_end),
 		TEST(a_deeprec_processor_holds_the_lock),
