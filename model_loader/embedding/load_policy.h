@@ -6,8 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "base/status.h"
 #include "storage/format/row_format.h"
+#include "storage/redis/redis_tier.h"
 #include "storage/ssd/ssd_tier.h"
 
 /*
@@ -89,6 +91,14 @@ typedef struct sp_load_policy {
 	 * Belongs to the version that is loaded.
 	 */
 	sp_ssd_store *ssd;
+
+	/*
+	 * Not NULL: full checkpoints' rows are there, and not read from the checkpoint.  `features`
+	 * are the numbers of embeddings (model_loader/embedding/feature_numbers.h), for DeepRec's
+	 * layout.  Belong to the version that is loaded.
+	 */
+	sp_redis_store *redis;
+	const sp_map *features;
 
 	/*
 	 * Not NULL: no rows of full checkpoints are read.  It is told of each table, which is then

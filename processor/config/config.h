@@ -20,6 +20,14 @@
 /* DeepRec's number for tables in memory and on an SSD. */
 enum { SP_STORAGE_DRAM_SSDHASH = 12 };
 
+/* Where full checkpoints' rows are. */
+typedef enum sp_feature_store {
+	SP_FEATURES_IN_MEMORY,
+	SP_FEATURES_LOCAL, /* the same */
+	SP_FEATURES_IN_REDIS,
+	SP_FEATURES_IN_REDIS_CLUSTER,
+} sp_feature_store;
+
 typedef struct sp_config {
 	sp_arena *arena;        /* holds the texts */
 	const char *model_name; /* for log lines */
@@ -56,6 +64,16 @@ typedef struct sp_config {
 	int64_t ev_storage_size; /* bytes per table in memory; the SSD's size is not used */
 	int64_t ev_cache_policy; /* an sp_row_cache_policy */
 	int64_t ev_storage_read_threads;
+	int64_t feature_store_type; /* an sp_feature_store */
+	const char *redis_url;      /* NULL: not given; so the next two */
+	const char *redis_user;
+	const char *redis_password;
+	int64_t redis_layout;    /* an sp_redis_layout */
+	const char *redis_model; /* in names in Redis; resolved */
+	int64_t redis_partitions;
+	bool redis_read_replicas;
+	int64_t redis_timeout_ms;
+	int64_t redis_on_timeout; /* 1: the request fails */
 	int64_t update_poll_interval_ms;
 	double update_wait_for_full_seconds;
 	const char *pin_file;           /* NULL: a pin is not stored */
@@ -89,6 +107,10 @@ typedef struct sp_config {
  */
 SP_MUST_CHECK sp_status sp_config_parse(sp_config *out, const char *json, sp_error *err);
 void sp_config_fini(sp_config *config);
+
+/* Where Redis is, with user and password; for sp_redis_address_fini(). */
+SP_MUST_CHECK sp_status sp_config_redis_address(sp_redis_address *out, const sp_config *config,
+						sp_error *err);
 
 /* Logs each remark as a warning. */
 void sp_config_log_remarks(const sp_config *config);

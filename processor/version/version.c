@@ -86,6 +86,48 @@ static sp_status open_ssd(sp_ssd_store **out, const sp_config *config, const cha
 	return status;
 }
 
+/* --------------------------------------------------------------- rows in Redis */
+
+/*
+ * Opens the rows of the version with the full checkpoint `prefix` in Redis.  *out is NULL when they
+ * are read from the checkpoint.
+ */
+static sp_status open_redis(sp_redis_store **out, const sp_config *config, int64_t full_step,
+			    const char *prefix, sp_error *err)
+{
+	sp_redis_address address;
+	sp_redis_store_options options = {
+		.address = &address,
+		.is_cluster = config->feature_store_type == SP_FEATURES_IN_REDIS_CLUSTER,
+		.read_replicas = config->redis_read_replicas,
+		.layout = (sp_redis_layout)config->redis_layout,
+		.model = config->redis_model,
+		.full = full_step > 0 ? full_step : 0,
+		.partitions = (size_t)config->redis_partitions,
+		.limit_ms = config->redis_timeout_ms,
+		.fails = config->redis_on_timeout == 1,
+		.cache_bytes = (size_t)config->ev_storage_size,
+		.policy = (sp_row_cache_policy)config->ev_cache_policy,
+	};
+	sp_arena *arena;
+	sp_status status;
+
+	*out = NULL;
+	if (config->feature_store_type < SP_FEATURES_IN_REDIS)
+		return SP_OK;
+	arena = sp_arena_create(4096);
+	SP_NEED_MEMORY(arena, err, "the name of a version");
+	options.content = sp_identity_of_content(prefix, arena);
+	sp_arena_destroy(arena);
+	SP_TRY(sp_config_redis_address(&address, config, err));
+	status = sp_redis_store_open(out, &options, err);
+	sp_redis_address_fini(&address);
+	/* It may come: the version is tried again, as after a failure of Redis. */
+	if (status == SP_NOT_FOUND && err != NULL)
+		err->status = SP_IO;
+	return status == SP_NOT_FOUND ? SP_IO : status;
+}
+
 /* --------------------------------------------------------------------- opening */
 
 /* Whether it is the SavedModel with its own weights. */
@@ -116,7 +158,7 @@ static sp_status load_weights(sp_version *version, sp_model *model, const sp_con
 			      const sp_found_version *found, size_t memory_limit, sp_error *err)
 {
 	sp_weights_options options = {.policy = &config->embeddings, .memory_limit = memory_limit};
-	const char *folder = config->savedmodel_dir;
+	const char *folder = config->savedmodel_dir, *rows;
 	char prefix[4096];
 	sp_status status;
 
@@ -127,10 +169,12 @@ static sp_status load_weights(sp_version *version, sp_model *model, const sp_con
 	if (snprintf(prefix, sizeof(prefix), "%s/variables/variables", folder) >=
 	    (int)sizeof(prefix))
 		return sp_error_set(err, SP_INVALID, "the path of a version is too long");
-	SP_TRY(open_ssd(&options.ssd, config,
-			options.checkpoint_prefix != NULL ? options.checkpoint_prefix : prefix,
-			err));
-	status = sp_weights_load(&version->weights, model, &options, err);
+	rows = options.checkpoint_prefix != NULL ? options.checkpoint_prefix : prefix;
+	SP_TRY(open_ssd(&options.ssd, config, rows, err));
+	status = open_redis(&options.redis, config, version->full_step, rows, err);
+	if (status == SP_OK)
+		status = sp_weights_load(&version->weights, model, &options, err);
+	sp_redis_store_release(options.redis);
 	if (status == SP_OK && options.ssd != NULL)
 		sp_ssd_store_delete_others(options.ssd);
 	sp_ssd_store_release(options.ssd);

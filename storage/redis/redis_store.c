@@ -52,7 +52,7 @@ static sp_status check_record(const sp_redis_store *store, const sp_redis_store_
 	if (options->content != 0 &&
 	    version->checksum !=
 		    sp_redis_checksum(options->content, version->partitions, version->format))
-		return sp_error_set(err, SP_IO,
+		return sp_error_set(err, SP_NOT_FOUND,
 				    "Redis has rows of another checkpoint as version %" PRId64
 				    " of model '%s'",
 				    options->full, options->model);
@@ -69,7 +69,7 @@ static sp_status read_record(sp_redis_store *store, const sp_redis_store_options
 	if (status == SP_OK) {
 		answer = sp_redis_batch_answer(batch, 0);
 		if (answer->kind != SP_REDIS_STRING)
-			status = sp_error_set(err, SP_IO,
+			status = sp_error_set(err, SP_NOT_FOUND,
 					      "Redis does not have version %" PRId64
 					      " of model '%s' yet: there is no key '%s'",
 					      options->full, options->model, key);
@@ -101,35 +101,39 @@ static bool is_text(const sp_redis_value *value, const char *text)
 	       memcmp(value->text, text, value->size) == 0;
 }
 
-static sp_status check_active(const sp_redis_store *store, const sp_redis_batch *batch,
-			      int64_t full, sp_error *err)
+/* Whether the database serves the version; *active: whether it serves any. */
+static sp_status check_database(const sp_redis_store *store, const sp_redis_batch *batch,
+				bool *active, sp_error *err)
 {
-	const sp_redis_value *active = sp_redis_batch_answer(batch, 0);
 	const sp_redis_value *version = sp_redis_batch_answer(batch, 1);
-	int64_t found, latest;
+	int64_t full, latest;
 
-	if (!is_text(active, "1") || version->kind != SP_REDIS_STRING)
+	*active = is_text(sp_redis_batch_answer(batch, 0), "1") && version->kind == SP_REDIS_STRING;
+	if (!*active)
 		return sp_error_set(err, SP_NOT_FOUND, "no database of Redis is active");
-	SP_TRY(sp_redis_deeprec_version_read(&found, &latest,
+	SP_TRY(sp_redis_deeprec_version_read(&full, &latest,
 					     (sp_bytes){version->text, version->size}, err));
-	if (found != full)
-		return sp_error_set(err, SP_IO,
+	if (full != store->version.full)
+		return sp_error_set(err, SP_NOT_FOUND,
 				    "Redis has version %" PRId64 " and not %" PRId64
 				    " of model '%s'",
-				    found, full, store->model);
+				    full, store->version.full, store->model);
 	return SP_OK;
 }
 
-/* Leaves store->client connected to the database that serves the version. */
+/* Leaves store->client connected to the active database. */
 static sp_status find_deeprec(sp_redis_store *store, const sp_redis_store_options *options,
 			      sp_redis_client_options *how, sp_error *err)
 {
 	static const char *const keys[] = {SP_REDIS_DEEPREC_ACTIVE, SP_REDIS_DEEPREC_VERSION};
 	sp_redis_address address = *options->address;
 	sp_status status = SP_NOT_FOUND;
+	bool active = false;
 
 	how->address = &address;
-	for (address.db = 0; address.db < DATABASES && status == SP_NOT_FOUND; address.db++) {
+	store->version = (sp_redis_version){.full = options->full, .format = SP_ROW_FP32};
+	for (address.db = 0; address.db < DATABASES && status == SP_NOT_FOUND && !active;
+	     address.db++) {
 		sp_redis_batch *batch = NULL;
 
 		sp_redis_client_destroy(store->client);
@@ -138,14 +142,11 @@ static sp_status find_deeprec(sp_redis_store *store, const sp_redis_store_option
 		if (status == SP_OK)
 			status = get(&batch, store, store->client, keys, 2, err);
 		if (status == SP_OK)
-			status = check_active(store, batch, options->full, err);
+			status = check_database(store, batch, &active, err);
 		sp_redis_batch_release(batch);
 	}
 	sp_redis_address_fini(&address);
-	store->version = (sp_redis_version){.full = options->full, .format = SP_ROW_FP32};
-	if (status == SP_NOT_FOUND && err != NULL)
-		err->status = SP_IO;
-	return status == SP_NOT_FOUND ? SP_IO : status;
+	return status;
 }
 
 /* ---- opening ---- */
@@ -226,7 +227,8 @@ sp_status sp_redis_store_open(sp_redis_store **out, const sp_redis_store_options
 
 sp_redis_store *sp_redis_store_retain(sp_redis_store *store)
 {
-	atomic_fetch_add_explicit(&store->references, 1, memory_order_relaxed);
+	if (store != NULL)
+		atomic_fetch_add_explicit(&store->references, 1, memory_order_relaxed);
 	return store;
 }
 

@@ -51,7 +51,8 @@ typedef struct sp_redis_store_options {
 } sp_redis_store_options;
 
 /*
- * Connects, and finds the version.  SP_IO when Redis cannot be reached, or does not have it (yet).
+ * Connects, and finds the version.  SP_NOT_FOUND when Redis does not have it (yet), SP_IO or
+ * SP_DEADLINE when it cannot be asked.
  * `options` are not needed afterwards.
  */
 SP_MUST_CHECK sp_status sp_redis_store_open(sp_redis_store **out,

@@ -617,10 +617,10 @@ static void a_version_that_is_not_there_is_refused(void **state)
 	(void)state;
 	fill(SP_REDIS_VERSIONED, SP_ROW_FP32);
 	options.full = 41;
-	refuse(&options, SP_IO, "does not have version 41 of model 'm' yet");
+	refuse(&options, SP_NOT_FOUND, "does not have version 41 of model 'm' yet");
 	options.full = FULL;
 	options.content++;
-	refuse(&options, SP_IO, "another checkpoint");
+	refuse(&options, SP_NOT_FOUND, "another checkpoint");
 	options.content--;
 	say("DEL", sp_redis_hash_name(arena, "m", tables[1], &version, 1), NULL);
 	assert_ok(sp_redis_store_open(&store, &options, &err), &err);
@@ -631,10 +631,10 @@ static void a_version_that_is_not_there_is_refused(void **state)
 	refuse(&options, SP_CORRUPT, "not a record");
 
 	options = options_of(SP_REDIS_DEEPREC);
-	refuse(&options, SP_IO, "no database of Redis is active");
+	refuse(&options, SP_NOT_FOUND, "no database of Redis is active");
 	fill(SP_REDIS_DEEPREC, SP_ROW_FP32);
 	options.full = 41;
-	refuse(&options, SP_IO, "Redis has version 42 and not 41");
+	refuse(&options, SP_NOT_FOUND, "Redis has version 42 and not 41");
 	options.is_cluster = true;
 	refuse(&options, SP_UNSUPPORTED, "databases");
 }
