@@ -150,7 +150,7 @@ static sp_status find_source(sp_found_version *found, sp_publish_source *source,
 {
 	const char *slash;
 
-	*source = (sp_publish_source){.policy = &config->embeddings};
+	*source = (sp_publish_source){.only_finite = config->embeddings.only_finite};
 	if (tool->location.path != NULL && tool->location.kind == SP_LOCATION_CHECKPOINT) {
 		slash = strrchr(tool->location.full_prefix, '/');
 		*found = (sp_found_version){.full_prefix = tool->location.full_prefix,

@@ -74,6 +74,9 @@ typedef struct sp_config {
 	bool redis_read_replicas;
 	int64_t redis_timeout_ms;
 	int64_t redis_on_timeout; /* 1: the request fails */
+	bool redis_publish;       /* rows that Redis lacks are published */
+	int64_t redis_row_format; /* of what is published, an sp_row_format; so the next */
+	int64_t redis_rows_per_second, redis_keep_seconds, lock_timeout;
 	int64_t update_poll_interval_ms;
 	double update_wait_for_full_seconds;
 	const char *pin_file;           /* NULL: a pin is not stored */

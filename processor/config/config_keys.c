@@ -135,6 +135,15 @@ const sp_config_key sp_config__keys[] = {
 		FIELD(redis_timeout_ms)},
 	{KEY("redis_on_timeout", TEXT), .fallback = "\"default\"", .allowed = "default fail",
 		FIELD(redis_on_timeout)},
+	{KEY("redis_publish", BOOLEAN), .fallback = "true", FIELD(redis_publish)},
+	{KEY("redis_row_format", TEXT), .fallback = "\"fp32\"",
+		.allowed = "fp32 fp16 bf16 int8 int4", FIELD(redis_row_format)},
+	{KEY("redis_rows_per_second", INTEGER), .fallback = "0", .min = 0, .max = 1000000000,
+		FIELD(redis_rows_per_second)},
+	{KEY("redis_keep_seconds", INTEGER), .fallback = "86400", .min = 1, .max = 31536000,
+		FIELD(redis_keep_seconds)},
+	{KEY("lock_timeout", INTEGER), .fallback = "30", .min = 1, .max = 86400,
+		FIELD(lock_timeout)},
 
 	/* Which requests are traced. */
 	{KEY("timeline_start_step", INTEGER), .fallback = "-1", .min = -1, .max = INT32_MAX,
@@ -158,7 +167,6 @@ const sp_config_key sp_config__keys[] = {
 	{KEY("model_update_inter_threads", INTEGER)},
 	{KEY("read_thread_num", INTEGER)},
 	{KEY("update_thread_num", INTEGER)},
-	{KEY("lock_timeout", INTEGER)},
 	{KEY("oss_endpoint", TEXT)},
 	{KEY("oss_access_id", TEXT)},
 	{KEY("oss_access_key", TEXT)},

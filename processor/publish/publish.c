@@ -1,9 +1,5 @@
 #include "processor/publish/publish.h"
 
-#include <inttypes.h>
-
-#include "base/buffer.h"
-#include "base/hash.h"
 #include "incremental/identity.h"
 #include "model_loader/checkpoint/part_name.h"
 #include "model_loader/embedding/row_export.h"
@@ -13,25 +9,6 @@ enum { PARTITIONS = 16, CLUSTER_PARTITIONS = 64 };
 
 /* --------------------------------------------------------------- the version */
 
-/* The checkpoint, and what decides which of its rows a table holds; the graph does, too. */
-uint64_t sp_publish_content(const char *prefix, const sp_load_policy *policy, sp_arena *arena)
-{
-	uint64_t hash = sp_identity_of_content(prefix, arena);
-	sp_buffer text;
-
-	if (hash == 0)
-		return 0;
-	sp_buffer_init(&text, 1 << 20);
-	for (size_t i = 0; i < policy->frequency_thresholds.count; i++)
-		sp_buffer_printf(&text, "threshold %s=%" PRId64 "\n",
-				 policy->frequency_thresholds.items[i].pattern,
-				 policy->frequency_thresholds.items[i].value);
-	if (text.size != 0)
-		hash = sp_fingerprint64_join(hash, sp_fingerprint64(text.data, text.size));
-	sp_buffer_fini(&text);
-	return hash;
-}
-
 sp_status sp_publish_version(sp_redis_version *out, const sp_publish_source *source,
 			     const sp_publish_options *options, sp_error *err)
 {
@@ -40,7 +17,7 @@ sp_status sp_publish_version(sp_redis_version *out, const sp_publish_source *sou
 	uint64_t content;
 
 	SP_NEED_MEMORY(arena, err, "the identity of a checkpoint");
-	content = sp_publish_content(source->prefix, source->policy, arena);
+	content = sp_identity_of_content(source->prefix, arena);
 	sp_arena_destroy(arena);
 	if (content == 0)
 		return sp_error_set(err, SP_IO, "%s.index cannot be read", source->prefix);
@@ -122,8 +99,7 @@ static sp_status copy_rows(publishing *p, sp_model *model, const sp_publish_sour
 			   const sp_publish_options *options, sp_error *err)
 {
 	sp_row_export exports = {.context = p, .begin = begin_table, .end = end_table};
-	sp_load_policy policy = {.frequency_thresholds = source->policy->frequency_thresholds,
-				 .only_finite = source->policy->only_finite,
+	sp_load_policy policy = {.only_finite = source->only_finite,
 				 .threads = 1,
 				 .closing = options->stop,
 				 .exports = &exports};
@@ -148,6 +124,7 @@ sp_status sp_publish(sp_publish_result *out, sp_model *model, const sp_publish_s
 					   .keep_seconds = options->keep_seconds,
 					   .lock_seconds = options->lock_seconds,
 					   .patience_seconds = options->patience_seconds,
+					   .never_older = options->never_older,
 					   .waits = options->waits,
 					   .stop = options->stop};
 	sp_status status;

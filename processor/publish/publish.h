@@ -6,16 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "base/status.h"
-#include "model_loader/embedding/load_policy.h"
 #include "model_loader/version/model.h"
 #include "storage/redis/publication.h"
 
 /*
- * Copies the embeddings of a full checkpoint to Redis: the rows that the model's tables would hold,
- * under the names of these tables.  Deltas are not copied: who reads the rows lays the delta of its
- * checkpoint folder over them, so that every request has one version.
+ * Copies the embeddings of a full checkpoint to Redis: the rows that the model's tables would hold
+ * by default, under the names of these tables.  Deltas are not copied: who reads the rows lays the
+ * delta of its checkpoint folder over them, so that every request has one version.
  *
  * Threads: one thread at a time.
  */
@@ -24,7 +22,7 @@ typedef struct sp_publish_source {
 	bool is_own;        /* the SavedModel's weights, not a checkpoint's */
 	int64_t full_step;  /* -1: none, which is 0 in Redis */
 	int64_t delta_step; /* the delta that is there, for people; -1: none */
-	const sp_load_policy *policy; /* which rows tables hold */
+	bool only_finite;   /* rows with a NaN or an infinity are refused */
 } sp_publish_source;
 
 typedef struct sp_publish_options {
@@ -35,20 +33,15 @@ typedef struct sp_publish_options {
 	sp_row_format format;
 	size_t partitions; /* 0: 16; in a cluster 64 */
 	int64_t rows_per_second, keep_seconds, lock_seconds, patience_seconds; /* 0: default */
-	bool waits;                                                            /* for a lock */
-	const atomic_bool *stop;                                               /* NULL: never */
+	bool never_older; /* as in storage/redis/publication.h, and the next one */
+	bool waits;
+	const atomic_bool *stop; /* NULL: never */
 } sp_publish_options;
 
 typedef struct sp_publish_result {
 	sp_redis_version version;
 	sp_redis_publication_counts counts;
 } sp_publish_result;
-
-/*
- * Identifies the rows that tables hold of the full checkpoint with this prefix, for
- * sp_redis_checksum(); 0 if its index cannot be read.
- */
-uint64_t sp_publish_content(const char *prefix, const sp_load_policy *policy, sp_arena *arena);
 
 /*
  * The version that the source has in Redis, whether it is there or not.  SP_IO if the checkpoint

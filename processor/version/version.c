@@ -4,8 +4,10 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "engine/rows/row_proof.h"
 #include "incremental/identity.h"
+#include "processor/publish/publish.h"
 #include "storage/ssd/ssd_tier.h"
 
 /* -------------------------------------------------------------- rows on an SSD */
@@ -122,10 +124,67 @@ static sp_status open_redis(sp_redis_store **out, const sp_config *config, int64
 	SP_TRY(sp_config_redis_address(&address, config, err));
 	status = sp_redis_store_open(out, &options, err);
 	sp_redis_address_fini(&address);
-	/* It may come: the version is tried again, as after a failure of Redis. */
-	if (status == SP_NOT_FOUND && err != NULL)
+	return status;
+}
+
+/* Copies the rows of the full checkpoint to Redis, unless another processor does. */
+static sp_status publish(const sp_config *config, sp_model *model, const sp_publish_source *source,
+			 sp_error *err)
+{
+	sp_redis_address address;
+	const sp_publish_options options = {
+		.address = &address,
+		.is_cluster = config->feature_store_type == SP_FEATURES_IN_REDIS_CLUSTER,
+		.layout = (sp_redis_layout)config->redis_layout,
+		.model = config->redis_model,
+		.format = config->redis_layout == SP_REDIS_DEEPREC
+				  ? SP_ROW_FP32
+				  : (sp_row_format)config->redis_row_format,
+		.rows_per_second = config->redis_rows_per_second,
+		.keep_seconds = config->redis_keep_seconds,
+		.lock_seconds = config->lock_timeout,
+		.never_older = true,
+		.stop = config->embeddings.closing,
+	};
+	sp_publish_result result = {0};
+	sp_status status;
+
+	SP_TRY(sp_config_redis_address(&address, config, err));
+	sp_log(SP_LOG_INFO, "publishing the embeddings of %s to Redis", source->prefix);
+	status = sp_publish(&result, model, source, &options, err);
+	sp_redis_address_fini(&address);
+	if (status == SP_OK)
+		sp_log(SP_LOG_INFO, "published %llu rows of %llu tables to Redis",
+		       (unsigned long long)result.counts.rows_sent,
+		       (unsigned long long)result.counts.tables);
+	return sp_error_prefix(err, status, "publishing to Redis");
+}
+
+/*
+ * Finds the rows in Redis, or publishes them.  While another processor publishes, or if none may,
+ * the version is tried again later, as after a failure of Redis.
+ */
+static sp_status find_in_redis(sp_redis_store **out, sp_version *version, sp_model *model,
+			       const sp_config *config, const sp_publish_source *source,
+			       sp_error *err)
+{
+	bool may_publish = config->redis_publish && (config->redis_layout == SP_REDIS_VERSIONED ||
+						     config->redis_layout == SP_REDIS_DEEPREC);
+	const atomic_bool *closing = config->embeddings.closing;
+	sp_status status = open_redis(out, config, version->full_step, source->prefix, err);
+
+	if (status == SP_NOT_FOUND && may_publish) {
+		status = publish(config, model, source, err);
+		if (status == SP_OK)
+			status = open_redis(out, config, version->full_step, source->prefix, err);
+		if (status == SP_BUSY && (closing == NULL || !atomic_load(closing)))
+			status = SP_NOT_FOUND;
+	}
+	if (status != SP_NOT_FOUND)
+		return status;
+	if (err != NULL)
 		err->status = SP_IO;
-	return status == SP_NOT_FOUND ? SP_IO : status;
+	return SP_IO;
 }
 
 /* --------------------------------------------------------------------- opening */
@@ -159,6 +218,7 @@ static sp_status load_weights(sp_version *version, sp_model *model, const sp_con
 {
 	sp_weights_options options = {.policy = &config->embeddings, .memory_limit = memory_limit};
 	const char *folder = config->savedmodel_dir, *rows;
+	sp_publish_source source;
 	char prefix[4096];
 	sp_status status;
 
@@ -171,7 +231,12 @@ static sp_status load_weights(sp_version *version, sp_model *model, const sp_con
 		return sp_error_set(err, SP_INVALID, "the path of a version is too long");
 	rows = options.checkpoint_prefix != NULL ? options.checkpoint_prefix : prefix;
 	SP_TRY(open_ssd(&options.ssd, config, rows, err));
-	status = open_redis(&options.redis, config, version->full_step, rows, err);
+	source = (sp_publish_source){.prefix = rows,
+				     .is_own = options.checkpoint_prefix == NULL,
+				     .full_step = version->full_step,
+				     .delta_step = -1,
+				     .only_finite = config->embeddings.only_finite};
+	status = find_in_redis(&options.redis, version, model, config, &source, err);
 	if (status == SP_OK)
 		status = sp_weights_load(&version->weights, model, &options, err);
 	sp_redis_store_release(options.redis);

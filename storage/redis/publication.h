@@ -50,6 +50,7 @@ typedef struct sp_redis_publication_options {
 	int64_t keep_seconds;     /* 0: a day */
 	int64_t lock_seconds;     /* 0: 30 */
 	int64_t patience_seconds; /* 0: 30 */
+	bool never_older;         /* an older version than the current one isn't made current */
 	bool waits;               /* for a lock of somebody else, as long as lock_seconds */
 	const atomic_bool *stop;  /* NULL: never */
 } sp_redis_publication_options;

@@ -403,11 +403,25 @@ sp_status sp_redis__versioned_open(sp_redis_publication *p, sp_error *err)
 	return for_each_hash(p, &p->versions, 1, "SADD", record, err);
 }
 
+/* Whether a newer version is to stay the current one. */
+static sp_status is_older(bool *out, const sp_redis_publication *p, sp_error *err)
+{
+	sp_redis_version now;
+	const char *text;
+
+	SP_TRY(sp_redis__get(&text, p, p->client, p->current, err));
+	*out = p->options.never_older && text != NULL &&
+	       sp_redis_record_read(&now, sp_bytes_of(text), NULL) == SP_OK &&
+	       now.full > p->options.version.full;
+	return SP_OK;
+}
+
 sp_status sp_redis__versioned_finish(sp_redis_publication *p, sp_error *err)
 {
 	sp_redis_version *version = &p->options.version;
 	sp_redis_tables tables = {p->names, p->name_count};
 	char record[SP_REDIS_MAX_RECORD];
+	bool stays;
 	sp_error why;
 
 	SP_TRY(hold(p, version, &tables, err));
@@ -416,6 +430,9 @@ sp_status sp_redis__versioned_finish(sp_redis_publication *p, sp_error *err)
 	version->former = -1;
 	sp_redis_record_write(record, version);
 	SP_TRY(for_each_hash(p, &p->record, 1, "SET", record, err));
+	SP_TRY(is_older(&stays, p, err));
+	if (stays)
+		return SP_OK;
 	SP_TRY(make_current(p, version, err));
 	if (expire_others(p, version, &why) != SP_OK)
 		sp_log(SP_LOG_WARNING, "former versions in Redis stay for now: %s", why.text);

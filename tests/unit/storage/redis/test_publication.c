@@ -441,6 +441,28 @@ static void the_former_version_expires_and_can_be_gone_back_to(void **state)
 	assert_answer("(nil)", "GET", "ctr.lock");
 }
 
+static void an_older_version_may_be_told_to_stay_behind(void **state)
+{
+	sp_redis_publication_options options = options_of(100, 1);
+	sp_redis_publication *p;
+
+	(void)state;
+	publish(200, 2);
+	options.never_older = true;
+	publish_as(&options);
+	assert_true(starts(ask("GET", "ctr.current"), "full=200 "));
+	assert_true(starts(ask("GET", "ctr@100"), "full=100 "));
+	assert_answer("-1", "TTL", hash_of("user", 200, 2, 0));
+	assert_answer("-1", "TTL", hash_of("user", 100, 1, 0));
+
+	ask("FLUSHALL");
+	ask_db(1, "SET", "active", "1");
+	ask_db(1, "SET", "model_version", "200,0");
+	options.layout = SP_REDIS_DEEPREC;
+	assert_int_equal(sp_redis_publication_open(&p, &options, &err), SP_NOT_FOUND);
+	assert_string_equal(ask_db(1, "GET", "active"), "1");
+}
+
 static void other_content_of_the_same_step_is_another_version(void **state)
 {
 	(void)state;
@@ -835,6 +857,7 @@ int main(void)
 		TEST(rows_that_vanish_while_they_are_written_are_noticed),
 		TEST(rows_that_read_back_differently_are_noticed),
 		TEST(the_former_version_expires_and_can_be_gone_back_to),
+		TEST(an_older_version_may_be_told_to_stay_behind),
 		TEST(other_content_of_the_same_step_is_another_version),
 		TEST(one_publishes_at_a_time),
 		TEST(a_lock_is_waited_for),
