@@ -2,11 +2,14 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "incremental/identity.h"
 #include "processor/version/rows_in_redis.h"
+#include "processor/version/rows_kept.h"
 #include "processor/version/version.h"
 #include "tests/support/paths.h"
 #include "tests/support/redis_process.h"
@@ -184,6 +187,29 @@ static void in_deeprecs_layout_a_newer_version_stays(void **state)
 	sp_config_fini(&config);
 }
 
+static void rows_that_are_served_are_kept(void **state)
+{
+	sp_arena *arena = sp_arena_create(4096);
+	uint64_t content = sp_identity_of_content(prefix, arena);
+	sp_config config = {0};
+	int64_t due = 0;
+
+	(void)state;
+	configure(&config, ", \"redis_keep_seconds\": 1000");
+	assert_ok(find(&config, &err), &err);
+	ask("EXPIRE", "rows@1", "30", NULL, NULL);
+	sp_rows_kept(&due, &config, 1, content);
+	ask("TTL", "rows@1", NULL, NULL, NULL);
+	assert_true(atoi(answer) > 900);
+	assert_true(due > sp_clock_now_ns() + INT64_C(100000000000));
+	ask("EXPIRE", "rows@1", "30", NULL, NULL);
+	sp_rows_kept(&due, &config, 1, content); /* not yet again */
+	ask("TTL", "rows@1", NULL, NULL, NULL);
+	assert_true(atoi(answer) <= 30);
+	sp_config_fini(&config);
+	sp_arena_destroy(arena);
+}
+
 static int start(void **state)
 {
 	char text[SP_PATH_SIZE + 32];
@@ -224,6 +250,7 @@ int main(void)
 		cmocka_unit_test_setup(two_processors_do_it_once, clear),
 		cmocka_unit_test_setup(a_publisher_at_work_is_waited_for, clear),
 		cmocka_unit_test_setup(the_wait_ends_when_the_processor_closes, clear),
+		cmocka_unit_test_setup(rows_that_are_served_are_kept, clear),
 		cmocka_unit_test_setup(in_deeprecs_layout_a_newer_version_stays, clear),
 	};
 
