@@ -289,28 +289,43 @@ static sp_status hold(sp_redis_publication *p, const sp_redis_version *version,
 	return SP_OK;
 }
 
-/* In this order: who finds the record finds the rows. */
+/* Rows and what leads to them: who finds the record finds the rows. */
+static sp_status expire_rows(sp_redis_publication *p, const sp_redis_version *version,
+			     const char *name, sp_error *err)
+{
+	sp_redis_tables tables;
+	const char **hashes;
+	char seconds[24];
+
+	snprintf(seconds, sizeof(seconds), "%" PRId64, p->options.keep_seconds + 60);
+	SP_TRY(list_of(&tables, p, "HKEYS", name, err));
+	for (size_t i = 0; i < tables.count; i++) {
+		SP_TRY(name_hashes(&hashes, p, tables.names[i], version, err));
+		SP_TRY(for_each_hash(p, hashes, version->partitions, "EXPIRE", seconds, err));
+	}
+	return for_each_hash(p, &name, 1, "EXPIRE", seconds, err);
+}
+
+static sp_status expire_record(sp_redis_publication *p, const char *record, sp_error *err)
+{
+	char seconds[24];
+
+	snprintf(seconds, sizeof(seconds), "%" PRId64, p->options.keep_seconds);
+	return for_each_hash(p, &record, 1, "EXPIRE", seconds, err);
+}
+
 static sp_status let_expire(sp_redis_publication *p, const sp_redis_version *version, sp_error *err)
 {
-	const char *record, *name, *text, **hashes;
-	char seconds[2][24];
-	sp_redis_tables tables;
+	const char *record, *name, *text;
 	sp_redis_version now;
 
 	SP_TRY(name_version(&record, &name, p, version, err));
-	snprintf(seconds[0], 24, "%" PRId64, p->options.keep_seconds);
-	snprintf(seconds[1], 24, "%" PRId64, p->options.keep_seconds + 60);
 	SP_TRY(sp_redis__get(&text, p, p->client, record, err));
 	/* Another content of the same step has a record of the same name. */
 	if (text != NULL && sp_redis_record_read(&now, sp_bytes_of(text), NULL) == SP_OK &&
 	    now.checksum == version->checksum)
-		SP_TRY(for_each_hash(p, &record, 1, "EXPIRE", seconds[0], err));
-	SP_TRY(list_of(&tables, p, "HKEYS", name, err));
-	for (size_t i = 0; i < tables.count; i++) {
-		SP_TRY(name_hashes(&hashes, p, tables.names[i], version, err));
-		SP_TRY(for_each_hash(p, hashes, version->partitions, "EXPIRE", seconds[1], err));
-	}
-	return for_each_hash(p, &name, 1, "EXPIRE", seconds[1], err);
+		SP_TRY(expire_record(p, record, err));
+	return expire_rows(p, version, name, err);
 }
 
 /* -1: does not expire; -2: is not there. */
@@ -474,6 +489,30 @@ sp_status sp_redis__versioned_find(bool *is_there, sp_redis_publication *p, sp_e
 		    sp_redis_record_read(&found, sp_bytes_of(text), NULL) == SP_OK &&
 		    found.full == version->full && found.checksum == version->checksum;
 	return SP_OK;
+}
+
+/* The rows first: they must not go before the record. */
+sp_status sp_redis__versioned_keep(sp_redis_publication *p, uint64_t content, sp_error *err)
+{
+	const char *record, *name, *text;
+	sp_redis_version version;
+	int64_t left;
+
+	record = sp_redis_version_name(p->arena, p->options.model, p->options.version.full);
+	SP_NEED_MEMORY(record, err, "the name of a version");
+	SP_TRY(sp_redis__get(&text, p, p->client, record, err));
+	if (text != NULL)
+		SP_TRY(sp_redis_record_read(&version, sp_bytes_of(text), err));
+	if (text == NULL ||
+	    version.checksum != sp_redis_checksum(content, version.partitions, version.format))
+		return sp_error_set(err, SP_NOT_FOUND, "key %s %s", record,
+				    text == NULL ? "is gone" : "is of other rows");
+	SP_TRY(time_to_live(&left, p, record, err));
+	if (left == -1 || left > p->options.keep_seconds / 2)
+		return SP_OK;
+	SP_TRY(name_version(&record, &name, p, &version, err));
+	SP_TRY(expire_rows(p, &version, name, err));
+	return expire_record(p, record, err);
 }
 
 /* ------------------------------------------------------------------- going back */

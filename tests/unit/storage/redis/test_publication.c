@@ -441,6 +441,30 @@ static void the_former_version_expires_and_can_be_gone_back_to(void **state)
 	assert_answer("(nil)", "GET", "ctr.lock");
 }
 
+static void a_version_that_is_read_is_kept(void **state)
+{
+	sp_redis_publication_options options;
+
+	(void)state;
+	publish(100, sp_redis_checksum(11, PARTITIONS, SP_ROW_FP32));
+	options = options_of(200, 2);
+	options.keep_seconds = 50;
+	publish_as(&options);
+	assert_true(atoi(ask("TTL", "ctr@100")) <= 50);
+	options = options_of(100, 0);
+	assert_ok(sp_redis_publication_keep(&options, 11, &err), &err);
+	assert_true(atoi(ask("TTL", "ctr@100")) > 80000);
+	assert_true(atoi(ask("TTL", hash_of("user", 100,
+					    sp_redis_checksum(11, PARTITIONS, SP_ROW_FP32), 3))) >
+		    atoi(ask("TTL", "ctr@100")));
+	assert_int_equal(sp_redis_publication_keep(&options, 12, &err), SP_NOT_FOUND);
+	options = options_of(200, 0);
+	assert_int_equal(sp_redis_publication_keep(&options, 12, &err), SP_NOT_FOUND);
+	assert_answer("-1", "TTL", "ctr@200"); /* one that does not expire goes on so */
+	options = options_of(300, 0);
+	assert_int_equal(sp_redis_publication_keep(&options, 12, &err), SP_NOT_FOUND);
+}
+
 static void an_older_version_may_be_told_to_stay_behind(void **state)
 {
 	sp_redis_publication_options options = options_of(100, 1);
@@ -857,6 +881,7 @@ int main(void)
 		TEST(rows_that_vanish_while_they_are_written_are_noticed),
 		TEST(rows_that_read_back_differently_are_noticed),
 		TEST(the_former_version_expires_and_can_be_gone_back_to),
+		TEST(a_version_that_is_read_is_kept),
 		TEST(an_older_version_may_be_told_to_stay_behind),
 		TEST(other_content_of_the_same_step_is_another_version),
 		TEST(one_publishes_at_a_time),
