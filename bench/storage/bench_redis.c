@@ -8,9 +8,10 @@
  * layout, in 16 hashes ("unix:PATH", "HOST:PORT"); what an earlier run has left is used again.
  * Rounds of half a second alternate; numbers are medians over them.  Prints a line of JSON each for
  *
- *   rate     `callers` threads that look up `keys` random keys at a time, none of them in memory;
- * and as many bare clients (hiredis) that send the same commands, each on a connection of its own,
- * with the next request sent before it reads the answers to one
+ *   rate     `callers` threads that look up `keys` random keys at a time, none of them in memory
+ *
+ *      Against them as many bare clients (hiredis), with a connection each, which send the same
+ *      commands, pipelined, and read the answers.
  *
  *      rows_s, bare_s       rows per second
  *      of_bare              their ratio
@@ -309,15 +310,6 @@ static size_t send_bare(const bench *b, bare *c, uint64_t *seed)
 	return commands;
 }
 
-static void write_out(redisContext *c)
-{
-	int done = 0;
-
-	while (done == 0)
-		if (redisBufferWrite(c, &done) != REDIS_OK)
-			fail(c->errstr);
-}
-
 static void receive_bare(redisContext *c, size_t commands)
 {
 	for (; commands > 0; commands--) {
@@ -334,20 +326,11 @@ static sp_status call_bare(void *context, size_t part, sp_error *err)
 	bench *b = context;
 	uint64_t seed = part * 1000 + (uint64_t)b->end_ns, done = 0;
 	bare *c = must(malloc(sizeof(*c)));
-	size_t before;
 
 	(void)err;
 	c->connection = connect_bare(b);
-	before = send_bare(b, c, &seed);
-	write_out(c->connection);
-	for (; sp_clock_now_ns() < b->end_ns; done += b->keys) {
-		size_t sent = send_bare(b, c, &seed);
-
-		write_out(c->connection);
-		receive_bare(c->connection, before);
-		before = sent;
-	}
-	receive_bare(c->connection, before);
+	for (; sp_clock_now_ns() < b->end_ns; done += b->keys)
+		receive_bare(c->connection, send_bare(b, c, &seed));
 	atomic_fetch_add(&b->count, done);
 	redisFree(c->connection);
 	free(c);

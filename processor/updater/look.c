@@ -93,6 +93,7 @@ static void tell_found(sp_update_state *u, const sp_live_facts *live, const sp_d
 		sp_log(SP_LOG_INFO, "newer versions can be looked for again in '%s'",
 		       u->source.folder);
 	listing->is_blind = is_blind;
+	sp_catalog_set_unreadable(u->versions.catalog, is_blind ? why : NULL);
 	if (found->why != NULL && sp_decide_is_newer(live, &found->waiting)) {
 		sp_error_set(&words, SP_NOT_FOUND, "%s", found->why);
 		list_waiting(u, &found->waiting, &words);

@@ -297,7 +297,9 @@ static uint64_t load(const atomic_uint_least64_t *counter)
 static void redis_counters(const sp_tier *tier, sp_tier_counters *out)
 {
 	const sp_redis_shelf *shelf = shelf_of(tier);
+	sp_redis_counters client;
 
+	sp_redis_client_counters(shelf->store->client, &client);
 	*out = (sp_tier_counters){
 		.asked = load(&shelf->asked),
 		.absent = load(&shelf->absent),
@@ -305,6 +307,10 @@ static void redis_counters(const sp_tier *tier, sp_tier_counters *out)
 		.errors = load(&shelf->errors),
 		.bytes_read = load(&shelf->bytes_read),
 		.defaulted = load(&shelf->defaulted),
+		.servers = client.servers,
+		.servers_up = client.servers_up,
+		.round_trips = client.round_trip_count,
+		.round_trip_ns = client.round_trip_ns,
 	};
 }
 

@@ -99,10 +99,11 @@ static void write_tables(sp_document *d, const sp_versions_report *report)
 		number(d, "rows", items[i].rows);
 		number(d, "overlay_rows", items[i].overlay_rows);
 		number(d, "memory", items[i].memory);
+		number(d, "keys", items[i].keys);
+		number(d, "absent", items[i].absent);
 		number(d, "in_memory", items[i].in_memory);
 		number(d, "cached", items[i].cached);
 		number(d, "missed", items[i].missed);
-		number(d, "absent", items[i].absent);
 		number(d, "errors", items[i].errors);
 		sp_document_close(d, mark);
 	}
@@ -123,6 +124,12 @@ static void write_report(sp_document *d, const sp_versions_report *report)
 	if (report->pinned.is_present) {
 		mark = open(d, "pinned");
 		steps(d, report->pinned.full_step, report->pinned.delta_step);
+		sp_document_close(d, mark);
+	}
+	if (report->unreadable.why.size != 0) {
+		mark = open(d, "unreadable");
+		number(d, "for_ms", report->unreadable.for_ms);
+		sp_document_text(d, "why", 0, report->unreadable.why);
 		sp_document_close(d, mark);
 	}
 	write_counts(d, "refusals", &report->refusals);
