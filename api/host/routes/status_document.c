@@ -170,12 +170,32 @@ static void write_traffic(sp_document *d, const sp_model_counters *counters)
 	sp_document_close_map(d);
 }
 
+/* ----------------------------------------------------------------------- models */
+
+static void write_labels(sp_document *d, const sp_model_state *model)
+{
+	sp_document_open_list(d, "labels");
+	for (size_t i = 0; i < model->label_count; i++) {
+		sp_document_mark mark = open(d, NULL);
+
+		sp_document_text(d, "label", 0, model->labels[i].label);
+		if (model->labels[i].version < 0)
+			text(d, "version", "newest");
+		else
+			sp_document_digits(d, "version", 0, model->labels[i].version);
+		sp_document_close(d, mark);
+	}
+	sp_document_close_list(d);
+}
+
 static void write_model(sp_document *d, const sp_model_state *model)
 {
 	sp_document_mark mark = open(d, NULL);
 
 	text(d, "name", model->name);
 	sp_document_flag(d, "ready", 0, model->ready);
+	sp_document_flag(d, "by_order", 0, model->by_order);
+	write_labels(d, model);
 	write_opened(d, model);
 	if (model->report != NULL)
 		write_report(d, model->report);
@@ -219,15 +239,19 @@ static void write_host(sp_document *d, const sp_serving *serving)
 }
 
 void sp_status_document_write(sp_buffer *out, const sp_serving *serving,
-			      const sp_model_state *models, size_t count)
+			      const sp_status_models *models)
 {
 	sp_document d = sp_document_of(out, true);
 	sp_document_mark mark = open(&d, NULL);
 
 	write_host(&d, serving);
 	sp_document_open_list(&d, "models");
-	for (size_t i = 0; i < count; i++)
-		write_model(&d, &models[i]);
+	for (size_t i = 0; i < models->count; i++)
+		write_model(&d, &models->items[i]);
+	sp_document_close_list(&d);
+	sp_document_open_list(&d, "unloaded");
+	for (size_t i = 0; i < models->unloaded_count; i++)
+		text(&d, NULL, models->unloaded[i]);
 	sp_document_close_list(&d);
 	sp_document_close(&d, mark);
 }
