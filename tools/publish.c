@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "incremental/discover.h"
+#include "incremental/identity.h"
 #include "model_loader/checkpoint/checkpoint_name.h"
 #include "processor/publish/publish.h"
 #include "processor/version/version.h"
@@ -211,6 +212,8 @@ static sp_status find_source(sp_found_version *found, sp_publish_source *source,
 	source->prefix = source->is_own ? sp_arena_printf(tool->arena, "%s/variables/variables",
 							  config->savedmodel_dir)
 					: found->full_prefix;
+	if (source->prefix != NULL)
+		source->content = sp_identity_of_rows(source->prefix, tool->arena);
 	source->full_step = found->full_step;
 	source->delta_step = found->delta_step;
 	return source->prefix != NULL ? SP_OK : sp_no_memory(err, "a path");

@@ -255,7 +255,7 @@ sp_look_result sp_update__look(sp_update_state *u, sp_error *reason)
 	result = act(u, &s, &latest);
 	if (u->versions.live != NULL)
 		sp_rows_kept(&u->versions.live->keep_ns, u->source.config,
-			     u->versions.live->full_step, u->versions.live->content);
+			     u->versions.live->full_step, u->versions.live->redis_content);
 	if (latest.status != SP_OK && s.is_pinned)
 		sp_error_prefix(&latest, latest.status, "version %s is pinned by order of %s",
 				sp_found_steps(name, u->pin.full_step, u->pin.delta_step),

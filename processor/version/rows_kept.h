@@ -10,7 +10,7 @@
  * and logs a failure.  Called from time to time by the thread that loads versions.
  *
  * due_ns   when it is due, on sp_clock_now_ns()'s clock; at first 0
- * content  incremental/identity.h
+ * content  sp_identity_of_rows() of the full checkpoint (incremental/identity.h)
  */
 void sp_rows_kept(int64_t *due_ns, const sp_config *config, int64_t full_step, uint64_t content);
 

@@ -19,6 +19,7 @@
 static sp_redis_process process;
 static sp_redis_client *client;
 static char model_dir[SP_PATH_SIZE], prefix[SP_PATH_SIZE];
+static uint64_t content;
 static sp_error err;
 
 /* Runs a command; its answer's text, or an integer's digits, is in `answer`. */
@@ -64,7 +65,8 @@ static void configure(sp_config *config, const char *more)
 static sp_status find(const sp_config *config, sp_error *why)
 {
 	const sp_found_version found = {.full_prefix = prefix, .full_step = 1, .delta_step = -1};
-	const sp_publish_source source = {.prefix = prefix, .full_step = 1, .delta_step = -1};
+	const sp_publish_source source = {
+		.prefix = prefix, .content = content, .full_step = 1, .delta_step = -1};
 	sp_redis_store *store = NULL;
 	sp_model *model = NULL;
 	sp_status status = sp_version_open_model(&model, config, &found, why);
@@ -189,8 +191,6 @@ static void in_deeprecs_layout_a_newer_version_stays(void **state)
 
 static void rows_that_are_served_are_kept(void **state)
 {
-	sp_arena *arena = sp_arena_create(4096);
-	uint64_t content = sp_identity_of_content(prefix, arena);
 	sp_config config = {0};
 	int64_t due = 0;
 
@@ -207,17 +207,19 @@ static void rows_that_are_served_are_kept(void **state)
 	ask("TTL", "rows@1", NULL, NULL, NULL);
 	assert_true(atoi(answer) <= 30);
 	sp_config_fini(&config);
-	sp_arena_destroy(arena);
 }
 
 static int start(void **state)
 {
+	sp_arena *arena = sp_arena_create(4096);
 	char text[SP_PATH_SIZE + 32];
 	sp_redis_address address;
 
 	(void)state;
 	sp_source_path(model_dir, "tests/golden/ev-rows/model");
 	sp_source_path(prefix, "tests/golden/ev-rows/checkpoints/v1/model.ckpt-1");
+	content = sp_identity_of_rows(prefix, arena);
+	sp_arena_destroy(arena);
 	sp_redis_start(&process, false, NULL);
 	if (sp_redis_address_parse(&address, sp_redis_unix(&process, text), &err) != SP_OK)
 		return -1;
