@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "storage/redis/publication.h"
 #include "storage/redis/redis_client.h"
@@ -609,6 +610,50 @@ static void a_full_redis_is_given_its_memory_back(void **state)
 	assert_rows_are_there("user", 100, 1, SP_ROW_FP32);
 }
 
+/* True if the version is then current. */
+static bool publish_few(void)
+{
+	sp_redis_publication_options options = options_of(100, 1);
+	sp_redis_publication_table table = table_of("user");
+	sp_redis_publication *p = NULL;
+	sp_status status;
+	bool is_there;
+
+	options.version.partitions = 2;
+	options.patience_seconds = 1;
+	status = sp_redis_publication_open(&p, &options, &err);
+	if (status == SP_OK)
+		status = sp_redis_publication_begin(p, &table, &is_there, &err);
+	if (status == SP_OK && !is_there) {
+		status = sp_redis_publication_put(p, keys, rows, 20, &err);
+		if (status == SP_OK)
+			status = sp_redis_publication_end(p, &err);
+	}
+	if (status == SP_OK)
+		status = sp_redis_publication_finish(p, &err);
+	sp_redis_publication_close(p);
+	return status == SP_OK;
+}
+
+static void without_memory_nothing_is_published(void **state)
+{
+	bool done = false;
+	int failures = 0;
+
+	(void)state;
+	for (int64_t i = 0; !done; i += 1 + i / 20) {
+		ask("DEL", "ctr.lock"); /* which a publisher without memory may not give back */
+		sp_alloc_fail_after(i);
+		done = publish_few();
+		sp_alloc_fail_after(-1);
+		failures += !done;
+		assert_true(done || strcmp(ask("GET", "ctr.current"), "(nil)") == 0 ||
+			    strcmp(ask("GET", "ctr@100"), "(nil)") != 0);
+	}
+	assert_true(failures > 10);
+	assert_true(starts(ask("GET", "ctr.current"), "full=100 "));
+}
+
 static void a_redis_that_is_killed_shows_no_half_version(void **state)
 {
 	sp_redis_publication_options options = options_of(100, 1);
@@ -896,6 +941,7 @@ int main(void)
 		TEST(a_deeprec_processor_holds_the_lock),
 		TEST(a_database_of_somebody_else_is_not_emptied),
 		TEST(keys_of_a_table_with_parts_have_the_features_of_their_parts),
+		TEST(without_memory_nothing_is_published),
 		TEST(a_redis_that_is_killed_shows_no_half_version),
 	};
 
