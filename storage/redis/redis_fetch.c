@@ -134,7 +134,7 @@ sp_redis_row *sp_redis__fetch_want(sp_redis_fetch *own, sp_redis_shelf *shelf, i
 		row->is_missing = false;
 		row->at = own->size;
 		atomic_store_explicit(&row->state, SP_REDIS_ROW_OPEN, memory_order_relaxed);
-		own->size += shelf->row_size;
+		own->size += sp_redis__kept_size(shelf);
 		*chain = row;
 	}
 	atomic_fetch_add_explicit(&row->fetch->references, 1, memory_order_relaxed);
@@ -173,12 +173,32 @@ static void note(sp_redis_fetch *fetch, const char *text)
 	note_reason(fetch, text, strlen(text));
 }
 
+/* Writes the stamp behind the row.  An absent key has one, too, behind zeros. */
+static void stamp(sp_redis_row *row, sp_redis_row_state state)
+{
+	const sp_redis_shelf *shelf = row->shelf;
+	char *bytes = row->fetch->bytes + row->at;
+	sp_redis_stamp value = sp_redis__age(shelf->store, sp_clock_now_ns()) << 1 |
+			       (state == SP_REDIS_ROW_ABSENT);
+
+	if (state == SP_REDIS_ROW_ABSENT)
+		memset(bytes, 0, shelf->row_size);
+	memcpy(bytes + shelf->row_size, &value, sizeof(value));
+}
+
 static void settle(sp_redis_row *row, sp_redis_row_state state)
 {
-	const char *bytes = state == SP_REDIS_ROW_FOUND ? row->fetch->bytes + row->at : NULL;
+	const sp_redis_shelf *shelf = row->shelf;
+	const char *bytes = row->fetch->bytes + row->at;
 
+	if (shelf->ages)
+		stamp(row, state);
+	else if (state == SP_REDIS_ROW_ABSENT)
+		bytes = NULL;
 	atomic_store_explicit(&row->state, (uint8_t)state, memory_order_release);
-	sp_row_cache_fill(row->shelf->cache, row->key, bytes);
+	if (shelf->ages) /* an older row of the key may be held */
+		sp_row_cache_replace(shelf->cache, row->key, bytes);
+	sp_row_cache_fill(shelf->cache, row->key, bytes);
 }
 
 static void take_row(sp_redis_fetch *fetch, sp_redis_row *row, const sp_redis_value *value)

@@ -41,6 +41,7 @@ typedef struct read_state {
 	void *rows;                   /* [CACHE_BLOCK] of the widest table */
 	size_t miss_count, wanted_count;
 	size_t bytes; /* of the rows that are wanted */
+	sp_redis_stamp now;
 } read_state;
 
 static sp_redis_shelf *shelf_of(const sp_tier *tier)
@@ -82,6 +83,20 @@ static size_t scratch_size(const sp_tier *tier, size_t count)
 
 /* ---- the cache ---- */
 
+/* What the cache knows of a key; a row that is too old is a miss. */
+static sp_row_cache_answer judge(const sp_redis_shelf *shelf, sp_row_cache_answer answer,
+				 const char *row, sp_redis_stamp now)
+{
+	sp_redis_stamp stamp;
+
+	if (answer != SP_ROW_CACHE_ROW || !shelf->ages)
+		return answer;
+	memcpy(&stamp, row + shelf->row_size, sizeof(stamp));
+	if ((int64_t)now - (stamp >> 1) >= shelf->store->keep_s)
+		return SP_ROW_CACHE_MISS;
+	return (stamp & 1) != 0 ? SP_ROW_CACHE_ABSENT : SP_ROW_CACHE_ROW;
+}
+
 /* Looks up a block of a read's keys and lists the misses; returns the hits. */
 static size_t read_cached(read_state *state, const sp_tier_read *reads, size_t r, size_t first,
 			  size_t count)
@@ -92,20 +107,21 @@ static size_t read_cached(read_state *state, const sp_tier_read *reads, size_t r
 
 	sp_row_cache_read(shelf->cache, read->keys + first, count, state->answers, state->rows);
 	for (size_t i = 0; i < count; i++) {
+		const char *row = (const char *)state->rows + i * stride;
+		sp_row_cache_answer answer = judge(shelf, state->answers[i], row, state->now);
 		size_t at = first + i;
 
-		if (state->answers[i] == SP_ROW_CACHE_MISS) {
+		if (answer == SP_ROW_CACHE_MISS) {
 			state->misses[state->miss_count++] = (sp_key_miss){
 				read->keys[at], (uint32_t)r, (uint32_t)at};
 			continue;
 		}
 		hits++;
-		read->found[at] = state->answers[i] == SP_ROW_CACHE_ROW;
+		read->found[at] = answer == SP_ROW_CACHE_ROW;
 		if (!read->found[at])
 			continue;
 		found++;
-		shelf->codec->decode(shelf->dim, (const char *)state->rows + i * stride,
-				     read->rows[at]);
+		shelf->codec->decode(shelf->dim, row, read->rows[at]);
 	}
 	if (hits != found)
 		sp_redis__count_up(&shelf->absent, hits - found);
@@ -161,7 +177,7 @@ static size_t group_misses(read_state *state, const sp_tier_read *reads, size_t 
 		state->wanted[state->wanted_count++] = (wanted_key){.first = at};
 	}
 	sp_key_miss_sort(state->order + start, state->wanted_count - start);
-	state->bytes += (state->wanted_count - start) * shelf->row_size;
+	state->bytes += (state->wanted_count - start) * sp_redis__kept_size(shelf);
 	return end;
 }
 
@@ -283,6 +299,8 @@ static sp_status redis_read(const sp_tier_read *reads, size_t count, void *scrat
 			return sp_error_set(err, SP_INVALID, "a lookup of %zu keys",
 					    reads[r].count);
 	lay_out(&state, &s, reads, count);
+	if (shelf_of(reads[0].tier)->ages)
+		state.now = sp_redis__age(shelf_of(reads[0].tier)->store, sp_clock_now_ns());
 	read_caches(&state, reads, count);
 	return read_missed(&state, reads, count, deadline_ns, err);
 }

@@ -17,6 +17,7 @@ typedef struct sp_redis_shelf {
 	const char *name;
 	size_t dim, key_size;
 	size_t row_size; /* as stored */
+	bool ages;       /* rows have a stamp behind them, in the cache and in fetches */
 	const sp_row_codec *codec;
 	size_t partitions;
 	const char **hashes; /* [partitions]; not of deeprec */
@@ -77,6 +78,9 @@ typedef struct sp_redis_fetch {
 
 enum { SP_REDIS_CHAINS = 1 << 13 };
 
+/* Seconds of the store's life, times two; the lowest bit: the key is absent. */
+typedef uint32_t sp_redis_stamp;
+
 struct sp_redis_store {
 	atomic_size_t references;
 	sp_redis_client *client;
@@ -87,6 +91,7 @@ struct sp_redis_store {
 	char mark[SP_REDIS_MARK_SIZE + 1];
 	int64_t limit_ms, patience_ms;
 	bool fails;
+	int64_t keep_s, start_ns; /* stamps count from the start */
 	size_t cache_bytes;
 	sp_row_cache_policy policy;
 
@@ -97,6 +102,16 @@ struct sp_redis_store {
 	size_t free_count;
 	sp_redis_row *chains[SP_REDIS_CHAINS];
 };
+
+static inline size_t sp_redis__kept_size(const sp_redis_shelf *shelf)
+{
+	return shelf->row_size + (shelf->ages ? sizeof(sp_redis_stamp) : 0);
+}
+
+static inline sp_redis_stamp sp_redis__age(const sp_redis_store *store, int64_t now_ns)
+{
+	return (sp_redis_stamp)((now_ns - store->start_ns) / 1000000000);
+}
 
 static inline void sp_redis__count_up(atomic_uint_least64_t *counter, uint64_t more)
 {

@@ -47,7 +47,8 @@ for attempt in $(seq 40); do
 done
 
 for model in ev-ctr ev-ctr-checkpoint ev-nested ev-groups ev-parts ev-rows ev-tables ev-bags ev-minimal ev-wdl \
-	ev-partitioned ev-filter-counter ev-int32-keys ev-incremental; do
+	ev-partitioned ev-filter-counter ev-filter-cbf ev-int32-keys ev-sequence ev-g3 ev-incremental \
+	ev-ctr-ssd ev-frequency ev-unneeded ev-ctr-timeline; do
 	play "$model" ''
 done
 count 'rows are in Redis' sh -c "[ $(ask --scan --pattern '*@*{p0}' | wc -l) -gt 20 ]"
