@@ -377,12 +377,15 @@ static void nothing_is_allocated_after_a_while(void **state)
 	options.cache_bytes = 1; /* few rows are held, the others are asked for again */
 	fill(SP_REDIS_VERSIONED, SP_ROW_FP32);
 	open_scene(&s, &options);
-	for (unsigned i = 0; i < 5; i++)
-		ask_well(&s, SP_ROW_FP32, 0);
-	before = sp_alloc_count();
-	for (unsigned i = 0; i < 20; i++)
-		ask_well(&s, SP_ROW_FP32, 0);
-	assert_int_equal(sp_alloc_count(), before);
+	/* What the client's thread has not given back yet is made anew, a few times. */
+	for (unsigned round = 0;; round++) {
+		before = sp_alloc_count();
+		for (unsigned i = 0; i < 20; i++)
+			ask_well(&s, SP_ROW_FP32, 0);
+		if (sp_alloc_count() == before)
+			break;
+		assert_true(round < 20);
+	}
 	close_scene(&s);
 }
 
