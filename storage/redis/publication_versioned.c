@@ -371,17 +371,27 @@ static sp_status expire_others(sp_redis_publication *p, const sp_redis_version *
 	return SP_OK;
 }
 
-/* Names the version's record as the current one. */
-static sp_status make_current(sp_redis_publication *p, sp_redis_version *version, sp_error *err)
+/*
+ * Names the version's record as the current one.  With `goes_back` it also says up to which version
+ * it is to be served instead of newer ones.
+ */
+static sp_status make_current(sp_redis_publication *p, sp_redis_version *version, bool goes_back,
+			      sp_error *err)
 {
 	char record[SP_REDIS_MAX_RECORD];
-	sp_redis_version former;
+	sp_redis_version now;
 	const char *text;
 
 	version->former = -1;
+	version->left = 0;
 	SP_TRY(sp_redis__get(&text, p, p->client, p->current, err));
-	if (text != NULL && sp_redis_record_read(&former, sp_bytes_of(text), NULL) == SP_OK)
-		version->former = former.full != version->full ? former.full : former.former;
+	if (text != NULL && sp_redis_record_read(&now, sp_bytes_of(text), NULL) == SP_OK) {
+		int64_t newest = now.full > now.left ? now.full : now.left;
+
+		version->former = now.full != version->full ? now.full : now.former;
+		if (goes_back && newest > version->full)
+			version->left = newest;
+	}
 	sp_redis_record_write(record, version);
 	return for_each_key(p, &p->current, 1, "SET", record, err);
 }
@@ -448,7 +458,7 @@ sp_status sp_redis__versioned_finish(sp_redis_publication *p, sp_error *err)
 	SP_TRY(is_older(&stays, p, err));
 	if (stays)
 		return SP_OK;
-	SP_TRY(make_current(p, version, err));
+	SP_TRY(make_current(p, version, false, err));
 	if (expire_others(p, version, &why) != SP_OK)
 		sp_log(SP_LOG_WARNING, "former versions in Redis stay for now: %s", why.text);
 	return SP_OK;
@@ -560,5 +570,5 @@ sp_status sp_redis__versioned_go_back(sp_redis_version *out, sp_redis_publicatio
 	SP_TRY(list_of(&tables, p, "HKEYS", name, err));
 	SP_TRY(hold(p, out, &tables, err));
 	SP_TRY(sp_redis__renew(p, err));
-	return make_current(p, out, err);
+	return make_current(p, out, true, err);
 }

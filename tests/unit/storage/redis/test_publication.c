@@ -429,11 +429,13 @@ static void the_former_version_expires_and_can_be_gone_back_to(void **state)
 	assert_ok(sp_redis_publication_go_back(&version, &options, -1, &err), &err);
 	assert_int_equal(version.full, 100);
 	assert_true(starts(ask("GET", "ctr.current"), "full=100 "));
+	assert_non_null(strstr(ask("GET", "ctr.current"), " left=200"));
 	assert_answer("-1", "TTL", "ctr@100");
 	assert_answer("-1", "TTL", hash_of("item/part_0", 100, 1, 7));
 	assert_answer("-1", "TTL", hash_of("user", 200, 2, 0)); /* it may be in use */
 
 	assert_ok(sp_redis_publication_go_back(&version, &options, 200, &err), &err);
+	assert_null(strstr(ask("GET", "ctr.current"), "left="));
 	assert_true(starts(ask("GET", "ctr.current"), "full=200 "));
 	assert_int_equal(sp_redis_publication_go_back(&version, &options, 300, &err), SP_NOT_FOUND);
 	ask("DEL", hash_of("user", 100, 1, 4));
