@@ -27,7 +27,9 @@ sp_status sp_publish_version(sp_redis_version *out, const sp_publish_source *sou
 
 typedef struct publishing {
 	sp_redis_publication *publication;
+	const sp_publish_options *options;
 	const sp_map *features; /* NULL: the layout has none */
+	size_t row_bytes;       /* of the table that is written */
 	sp_arena *arena;
 } publishing;
 
@@ -58,6 +60,8 @@ static sp_status put_rows(void *context, const sp_row_piece *piece, sp_error *er
 {
 	const publishing *p = context;
 
+	if (p->options->on_bytes != NULL && piece->count != 0)
+		p->options->on_bytes(p->options->context, NULL, piece->count * p->row_bytes, 0);
 	return sp_redis_publication_put(p->publication, piece->keys, piece->rows, piece->count,
 					err);
 }
@@ -75,8 +79,13 @@ static sp_status begin_table(void *context, const sp_exported_table *table, sp_r
 	if (p->features != NULL)
 		SP_TRY(find_features(&to.features, p, table, err));
 	SP_TRY(sp_redis_publication_begin(p->publication, &to, &is_there, err));
-	if (!is_there)
-		*sink = (sp_row_sink){.context = p, .put_rows = put_rows};
+	if (is_there)
+		return SP_OK;
+	p->row_bytes = sizeof(int64_t) + table->dim * sizeof(float);
+	if (p->options->on_bytes != NULL)
+		p->options->on_bytes(p->options->context, table->name, 0,
+				     (uint64_t)table->row_count * p->row_bytes);
+	*sink = (sp_row_sink){.context = p, .put_rows = put_rows};
 	return SP_OK;
 }
 
@@ -107,7 +116,7 @@ static sp_status copy_rows(publishing *p, sp_model *model, const sp_publish_sour
 sp_status sp_publish(sp_publish_result *out, sp_model *model, const sp_publish_source *source,
 		     const sp_publish_options *options, sp_error *err)
 {
-	publishing p = {.arena = sp_arena_create(4096)};
+	publishing p = {.options = options, .arena = sp_arena_create(4096)};
 	sp_redis_publication_options to = {.address = options->address,
 					   .is_cluster = options->is_cluster,
 					   .layout = options->layout,

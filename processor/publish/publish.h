@@ -37,6 +37,13 @@ typedef struct sp_publish_options {
 	bool never_older; /* as in storage/redis/publication.h, and the next one */
 	bool waits;
 	const atomic_bool *stop; /* NULL: never */
+
+	/*
+	 * NULL, or is told of a table that begins, with an upper bound of its bytes, and of the
+	 * bytes of its rows as they come (table NULL).
+	 */
+	void (*on_bytes)(void *context, const char *table, uint64_t bytes, uint64_t total);
+	void *context;
 } sp_publish_options;
 
 typedef struct sp_publish_result {

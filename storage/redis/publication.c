@@ -16,6 +16,7 @@ enum {
 	DAY = 86400,
 	LOCK_SECONDS = 30,
 	PATIENCE_SECONDS = 30,
+	CLOSE_SECONDS = 2,
 };
 
 static sp_status connect_to(sp_redis_client **out, const sp_redis_publication *p, int64_t database,
@@ -239,6 +240,9 @@ void sp_redis_publication_close(sp_redis_publication *p)
 {
 	if (p == NULL)
 		return;
+	/* What is left to do is not worth a long wait. */
+	if (p->options.patience_seconds > CLOSE_SECONDS)
+		p->options.patience_seconds = CLOSE_SECONDS;
 	note_progress(p);
 	forget_table(p);
 	if (p->is_full && p->token[0] != '\0') {
