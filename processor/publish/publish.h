@@ -52,13 +52,6 @@ typedef struct sp_publish_result {
 } sp_publish_result;
 
 /*
- * The version that the source has in Redis, whether it is there or not.  SP_IO if the checkpoint
- * cannot be read.
- */
-SP_MUST_CHECK sp_status sp_publish_version(sp_redis_version *out, const sp_publish_source *source,
-					   const sp_publish_options *options, sp_error *err);
-
-/*
  * Publishes (storage/redis/publication.h).  The model's graph says which tables there are; its
  * dense weights are loaded, too, and dropped.
  */

@@ -98,19 +98,6 @@ static sp_status create(sp_redis_publication **out, const sp_redis_publication_o
 	return SP_OK;
 }
 
-sp_status sp_redis_publication_find(bool *is_there, const sp_redis_publication_options *options,
-				    sp_error *err)
-{
-	sp_redis_publication *p;
-	sp_status status;
-
-	SP_TRY(create(&p, options, err));
-	status = options->layout == SP_REDIS_DEEPREC ? sp_redis__deeprec_find(is_there, p, err)
-						     : sp_redis__versioned_find(is_there, p, err);
-	sp_redis_publication_close(p);
-	return sp_error_prefix(err, status, "Redis");
-}
-
 sp_status sp_redis_publication_keep(const sp_redis_publication_options *options, uint64_t content,
 				    sp_error *err)
 {
