@@ -36,7 +36,7 @@ typedef struct publishing {
 
 static sp_status note(publishing *p, sp_status status, const sp_error *err)
 {
-	if (status != SP_OK && p->why.status == SP_OK)
+	if (status != SP_OK && p->why.status == SP_OK && err != NULL)
 		p->why = *err;
 	return status;
 }
