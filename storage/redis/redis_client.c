@@ -78,7 +78,7 @@ static bool may_know_soon(const sp_redis_client *client)
 /* Queues the command for its server, which is not flushed. */
 static void route(sp_redis_client *client, sp_redis_batch *batch, size_t command)
 {
-	char name[SP_REDIS_HOST_SIZE + 8], reason[SP_REDIS_HOST_SIZE + 64];
+	char name[SP_REDIS_HOST_SIZE + 8], reason[SP_REDIS_HOST_SIZE + 256];
 	sp_redis_link *link = find_link(client, batch, command);
 
 	if (link == NULL) {
@@ -93,9 +93,12 @@ static void route(sp_redis_client *client, sp_redis_batch *batch, size_t command
 	}
 	if (link->state != SP_REDIS_DOWN && sp_redis__link_send(link, batch, command, false))
 		return;
-	snprintf(reason, sizeof(reason), "Redis at %s %s", sp_redis__link_name(link, name),
-		 link->state == SP_REDIS_DOWN ? "cannot be reached"
-					      : "has too many commands to answer");
+	if (link->state == SP_REDIS_DOWN)
+		snprintf(reason, sizeof(reason), "Redis at %s cannot be reached: %s",
+			 sp_redis__link_name(link, name), link->why);
+	else
+		snprintf(reason, sizeof(reason), "Redis at %s has too many commands to answer",
+			 sp_redis__link_name(link, name));
 	client->map_ns = 0;
 	/* A link that has just been lost is made again at once. */
 	if (batch->how.fails_fast && (link->state != SP_REDIS_DOWN || link->failed > 1))
