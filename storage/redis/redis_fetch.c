@@ -116,11 +116,19 @@ static sp_redis_row **chain_of(sp_redis_store *store, const sp_redis_shelf *shel
 	return &store->chains[h >> 32 & (SP_REDIS_CHAINS - 1)];
 }
 
+/* Neighbours have different locks. */
+static pthread_mutex_t *lock_of(sp_redis_store *store, sp_redis_row *const *chain)
+{
+	return &store->chain_locks[(size_t)(chain - store->chains) % SP_REDIS_CHAIN_LOCKS];
+}
+
 sp_redis_row *sp_redis__fetch_want(sp_redis_fetch *own, sp_redis_shelf *shelf, int64_t key,
 				   uint32_t partition)
 {
 	sp_redis_row **chain = chain_of(own->store, shelf, key), *row;
+	pthread_mutex_t *lock = lock_of(own->store, chain);
 
+	pthread_mutex_lock(lock);
 	for (row = *chain; row != NULL; row = row->next)
 		if (row->key == key && row->shelf == shelf)
 			break;
@@ -138,6 +146,7 @@ sp_redis_row *sp_redis__fetch_want(sp_redis_fetch *own, sp_redis_shelf *shelf, i
 		*chain = row;
 	}
 	atomic_fetch_add_explicit(&row->fetch->references, 1, memory_order_relaxed);
+	pthread_mutex_unlock(lock);
 	return row;
 }
 
@@ -146,16 +155,17 @@ static void unchain(sp_redis_fetch *fetch)
 {
 	sp_redis_store *store = fetch->store;
 
-	pthread_mutex_lock(&store->lock);
 	for (size_t i = 0; i < fetch->count; i++) {
 		sp_redis_row *row = &fetch->rows[i];
 		sp_redis_row **at = chain_of(store, row->shelf, row->key);
+		pthread_mutex_t *lock = lock_of(store, at);
 
+		pthread_mutex_lock(lock);
 		while (*at != row)
 			at = &(*at)->next;
 		*at = row->next;
+		pthread_mutex_unlock(lock);
 	}
-	pthread_mutex_unlock(&store->lock);
 }
 
 /* ---- answers ---- */
@@ -284,8 +294,8 @@ static void finish(sp_redis_fetch *fetch)
 	unchain(fetch);
 	pthread_mutex_lock(&fetch->lock);
 	fetch->is_done = true;
-	pthread_cond_broadcast(&fetch->done);
 	pthread_mutex_unlock(&fetch->lock);
+	pthread_cond_broadcast(&fetch->done);
 	sp_redis__fetch_release(fetch);
 }
 

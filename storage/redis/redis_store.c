@@ -191,6 +191,8 @@ static sp_status create(sp_redis_store **out, const sp_redis_store_options *opti
 	SP_NEED_MEMORY(store, err, "tables in Redis");
 	atomic_init(&store->references, 1);
 	pthread_mutex_init(&store->lock, NULL);
+	for (size_t i = 0; i < SP_REDIS_CHAIN_LOCKS; i++)
+		pthread_mutex_init(&store->chain_locks[i], NULL);
 	store->layout = options->layout;
 	store->is_cluster = options->is_cluster;
 	store->fails = options->fails;
@@ -250,6 +252,8 @@ void sp_redis_store_release(sp_redis_store *store)
 		sp_redis__fetch_free(fetch);
 	}
 	pthread_mutex_destroy(&store->lock);
+	for (size_t i = 0; i < SP_REDIS_CHAIN_LOCKS; i++)
+		pthread_mutex_destroy(&store->chain_locks[i]);
 	sp_arena_destroy(store->arena);
 	sp_free(store->model);
 	sp_free(store);

@@ -76,7 +76,7 @@ typedef struct sp_redis_fetch {
 	bool is_done;
 } sp_redis_fetch;
 
-enum { SP_REDIS_CHAINS = 1 << 13 };
+enum { SP_REDIS_CHAINS = 1 << 13, SP_REDIS_CHAIN_LOCKS = 64 };
 
 /* Seconds of the store's life, times two; the lowest bit: the key is absent. */
 typedef uint32_t sp_redis_stamp;
@@ -95,11 +95,12 @@ struct sp_redis_store {
 	size_t cache_bytes;
 	sp_row_cache_policy policy;
 
-	pthread_mutex_t lock; /* guards the next five */
+	pthread_mutex_t lock; /* guards the next four */
 	sp_arena *arena;
 	sp_redis_shelf *shelves;
 	sp_redis_fetch *free;
 	size_t free_count;
+	pthread_mutex_t chain_locks[SP_REDIS_CHAIN_LOCKS]; /* of every 64th chain each */
 	sp_redis_row *chains[SP_REDIS_CHAINS];
 };
 
@@ -125,8 +126,8 @@ SP_MUST_CHECK sp_status sp_redis__shelf_create(sp_redis_shelf **out, sp_redis_st
 sp_redis_fetch *sp_redis__fetch_create(sp_redis_store *store, size_t count, size_t bytes);
 
 /*
- * Finds the row on its way, or adds it to `own`.  The caller holds store->lock, adds rows of one
- * hash one after the other, and releases row->fetch once for each call.
+ * Finds the row on its way, or adds it to `own`.  The caller adds rows of one hash one after the
+ * other, and releases row->fetch once for each call.
  */
 sp_redis_row *sp_redis__fetch_want(sp_redis_fetch *own, sp_redis_shelf *shelf, int64_t key,
 				   uint32_t partition);
