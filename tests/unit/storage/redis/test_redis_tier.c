@@ -415,6 +415,7 @@ static void no_memory_is_an_error(void **state)
 		assert_true(n < 1000);
 	}
 	assert_true(n > 10);
+	options.patience_ms = LONG_MS;
 	choose(q, MANY, 0);
 	for (n = 0; n < 12; n++) {
 		scene s;
