@@ -249,6 +249,8 @@ sp_look_result sp_update__look(sp_update_state *u, sp_error *reason)
 	s.now_ns = sp_clock_now_ns();
 	s.live = sp_source_live_facts(&u->source, u->versions.live);
 	status = sp_source_discover(&u->source, &found, &why);
+	if (status == SP_OK)
+		sp_recall_apply(&u->recall, &u->source, &found.version);
 	begin_listing(&u->listing);
 	tell_found(u, &s.live, &found, status, &why);
 	survey(u, &s, &found, status, &why);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "api/serving_processor.h"
+#include "storage/redis/publication.h"
 #include "tests/support/redis_process.h"
 #include "tests/support/row_model.h"
 
@@ -93,6 +94,34 @@ static void no_answer_is_of_two_versions(void **state)
 	assert_int_equal(backwards, 0);
 }
 
+/* As `serving_tool publish --rollback` and --current do. */
+static void make_current(int full)
+{
+	char url[SP_PATH_SIZE + 32];
+	sp_redis_address address;
+	const sp_redis_publication_options options = {
+		.address = &address, .model = "model", .waits = true, .lock_seconds = 2};
+	sp_redis_version version;
+	sp_error err;
+
+	assert_ok(sp_redis_address_parse(&address, sp_redis_unix(&redis, url), &err), &err);
+	assert_ok(sp_redis_publication_go_back(&version, &options, full, &err), &err);
+}
+
+static void all_processors_go_back_together(void **state)
+{
+	(void)state;
+	make_current(-1);
+	await_both(1000.0 * (FULLS + 1));
+	make_current(1000 * (FULLS + 2));
+	await_both(1000.0 * (FULLS + 2) + DELTAS);
+	make_current(-1);
+	await_both(1000.0 * (FULLS + 1));
+	update(FULLS + 3); /* a newer one ends it */
+	assert_int_equal(failed, 0);
+	assert_int_equal(mixed, 0);
+}
+
 static int start(void **state)
 {
 	static const char *const durable[] = {"--appendonly", "yes", "--appendfsync", "no", NULL};
@@ -104,7 +133,7 @@ static int start(void **state)
 		 ", \"update_poll_interval_ms\": 20, \"session_num\": 2, "
 		 "\"feature_store_type\": \"redis\", \"redis_url\": \"%s\", "
 		 "\"redis_timeout_ms\": 5000, \"redis_on_timeout\": \"fail\", "
-		 "\"redis_keep_seconds\": 1, \"lock_timeout\": 2, \"ev_storage_size\": [65536]",
+		 "\"redis_keep_seconds\": 60, \"lock_timeout\": 2, \"ev_storage_size\": [65536]",
 		 sp_redis_unix(&redis, url));
 	sp_row_model_init(&processors[0], KEYS);
 	processors[1] = processors[0];
@@ -137,6 +166,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_answer_is_of_two_versions),
+		cmocka_unit_test(all_processors_go_back_together),
 	};
 
 	sp_redis_need();
