@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "model_loader/embedding/load_policy.h"
+#include "object_store/object_store.h"
 #include "session_group/session_homes.h"
 
 /*
@@ -28,6 +29,16 @@ typedef enum sp_feature_store {
 	SP_FEATURES_IN_REDIS_CLUSTER,
 } sp_feature_store;
 
+/* Where models are: the words of model_store_type. */
+typedef enum sp_config_store {
+	SP_CONFIG_STORE_LOCAL,
+	SP_CONFIG_STORE_OSS,
+	SP_CONFIG_STORE_HDFS,
+	SP_CONFIG_STORE_S3,
+	SP_CONFIG_STORE_HTTP,
+	SP_CONFIG_STORE_HTTPS,
+} sp_config_store;
+
 typedef struct sp_config {
 	sp_arena *arena;        /* holds the texts */
 	const char *model_name; /* for log lines */
@@ -39,6 +50,10 @@ typedef struct sp_config {
 	const char *graph_file;       /* NULL: saved_model.pb */
 	const char *input_names;      /* NULL: those of the file's signatures */
 	const char *output_names;
+	int64_t model_store_type; /* an sp_config_store */
+	sp_object_settings store; /* derived from the keys below and store_... */
+	int64_t store_addressing; /* an sp_object_addressing */
+	const char *oss_endpoint, *oss_access_id, *oss_access_key;
 	const char *checkpoint_dir;    /* NULL: the SavedModel's own weights */
 	const char *warmup_file_name;  /* NULL: synthetic warm-up */
 	int64_t session_num;           /* resolved: at least 1 */
@@ -115,6 +130,12 @@ void sp_config_fini(sp_config *config);
 /* Where Redis is, with user and password; for sp_redis_address_fini(). */
 SP_MUST_CHECK sp_status sp_config_redis_address(sp_redis_address *out, const sp_config *config,
 						sp_error *err);
+
+/* Whether any path that is read leads into an object store. */
+bool sp_config_uses_store(const sp_config *config);
+
+/* Tells the store how the buckets and hosts of the configuration's paths are reached. */
+SP_MUST_CHECK sp_status sp_config_set_store(const sp_config *config, sp_error *err);
 
 /* Logs each remark as a warning. */
 void sp_config_log_remarks(const sp_config *config);
