@@ -175,6 +175,13 @@ static void append_counters(sp_buffer *json, const sp_table_counters *c)
 			",\"tier\":\"%s\",\"in_memory\":%" PRIu64 ",\"cached\":%" PRIu64
 			",\"missed\":%" PRIu64 ",\"errors\":%" PRIu64 ",\"bytes_read\":%" PRIu64,
 			c->tier, c->in_memory, c->cached, c->missed, c->errors, c->bytes_read);
+	if (c->servers != 0)
+		sp_buffer_printf(json,
+				 ",\"defaulted\":%" PRIu64 ",\"servers\":%" PRIu64
+				 ",\"servers_up\":%" PRIu64 ",\"round_trips\":%" PRIu64
+				 ",\"round_trip_us\":%" PRIu64,
+				 c->defaulted, c->servers, c->servers_up, c->round_trips,
+				 c->round_trip_ns / 1000);
 }
 
 static void append_table(sp_buffer *json, const sp_table *table)

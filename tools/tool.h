@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/status.h"
@@ -21,6 +22,17 @@ enum {
 	SP_TOOL_USAGE = 2,
 };
 
+/* Flags of `publish`; NULL and 0: not given. */
+typedef struct sp_publish_flags {
+	const char *name;          /* --name=NAME, of the model in Redis */
+	const char *layout;        /* --layout=LAYOUT */
+	const char *user;          /* --user=USER */
+	const char *password_file; /* --password_file=FILE */
+	int64_t partitions, rows_per_second, keep_seconds, lock_seconds, patience_seconds;
+	int64_t current; /* --current=FULL; -1: not given */
+	bool is_rollback, is_cluster;
+} sp_publish_flags;
+
 typedef struct sp_tool {
 	sp_report report;
 	sp_arena *arena;      /* for as long as the command runs */
@@ -35,6 +47,7 @@ typedef struct sp_tool {
 	const char *out;        /* --out=FOLDER */
 	const char *row_format; /* --row_format=FORMAT */
 	size_t sessions;        /* --sessions=N; 0: not given */
+	sp_publish_flags publish;
 
 	/* words after PATH */
 	char *const *arguments;
@@ -53,5 +66,6 @@ SP_MUST_CHECK sp_status sp_tool_get(sp_tool *tool, sp_error *err);
 SP_MUST_CHECK sp_status sp_tool_verify(sp_tool *tool, sp_error *err);
 SP_MUST_CHECK sp_status sp_tool_size(sp_tool *tool, sp_error *err);
 SP_MUST_CHECK sp_status sp_tool_image(sp_tool *tool, sp_error *err);
+SP_MUST_CHECK sp_status sp_tool_publish(sp_tool *tool, sp_error *err);
 
 #endif

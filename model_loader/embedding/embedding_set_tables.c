@@ -324,6 +324,8 @@ static bool is_large(const loading *l, const job *j)
 	const sp_ssd_store *ssd = l->set->policy->ssd;
 	size_t spare = SPARE_BYTES / l->at_once;
 
+	if (l->set->policy->redis != NULL)
+		return false;
 	if (ssd != NULL && j->bytes > sp_ssd_store_cache_bytes(ssd))
 		return false;
 	return j->bytes > (spare < SMALL_BYTES ? spare : SMALL_BYTES);

@@ -5,6 +5,7 @@
 #include "model_loader/embedding/embedding_image.h"
 #include "model_loader/embedding/embedding_internal.h"
 #include "model_loader/embedding/embedding_variable.h"
+#include "model_loader/embedding/row_export.h"
 #include "model_loader/embedding/row_merge.h"
 #include "model_loader/embedding/row_pace.h"
 #include "storage/rows/rows_builder.h"
@@ -265,6 +266,60 @@ static void leave_out(const load *l, const char *name)
 						 count / (shares != 0 ? shares : 1)});
 }
 
+/* Gives the rows to policy->exports; `name` is the table's. */
+static sp_status export_rows(const load *l, const char *name, sp_error *err)
+{
+	const sp_row_export *exports = l->policy->exports;
+	bool shares = l->embedding->whole && !l->embedding->own_part;
+	sp_embedding_rows own = own_rows(l, &l->embedding->full);
+	sp_exported_table table = {.name = name,
+				   .handle = l->spec->name,
+				   .handles = shares ? (size_t)l->spec->partition_num : 1,
+				   .dim = l->spec->dim,
+				   .key_dtype = l->spec->key_dtype,
+				   .row_count = sp_embedding__count_rows(&own)};
+	sp_row_sink sink = {0};
+
+	SP_TRY(exports->begin(exports->context, &table, &sink, err));
+	if (sink.put_rows == NULL)
+		return SP_OK;
+	sink.start_rows = start_in_order;
+	SP_TRY(read_rows(l, &l->embedding->full, NULL, &sink, err));
+	return exports->end(exports->context, err);
+}
+
+enum { MAX_FEATURES = 1000 }; /* parts; DeepRec divides keys into 1000 buckets */
+
+/* The numbers of the handles that share the table; 0: the graph has none. */
+static size_t find_features(const load *l, uint64_t features[MAX_FEATURES])
+{
+	bool shares = l->embedding->whole && !l->embedding->own_part;
+	size_t parts = shares ? (size_t)l->spec->partition_num : 1, found = 0;
+	char name[1024];
+
+	if (l->policy->features == NULL || parts > MAX_FEATURES)
+		return 0;
+	for (; found < parts; found++) {
+		snprintf(name, sizeof(name), "%s/part_%zu", l->embedding->base, found);
+		if (!sp_map_get(l->policy->features, sp_bytes_of(parts > 1 ? name : l->spec->name),
+				&features[found]))
+			return 0;
+	}
+	return found;
+}
+
+static sp_status open_in_redis(sp_tier **out, const load *l, const char *name, sp_error *err)
+{
+	uint64_t features[MAX_FEATURES];
+	const sp_redis_table table = {.name = name,
+				      .dim = l->spec->dim,
+				      .key_size = l->spec->key_dtype == SP_INT32 ? 4 : 8,
+				      .features = features,
+				      .feature_count = find_features(l, features)};
+
+	return sp_redis_tier_open(out, l->policy->redis, &table, err);
+}
+
 static sp_status make_full(sp_table **out, const load *l, sp_error *err)
 {
 	char which[WHICH_SIZE];
@@ -278,8 +333,14 @@ static sp_status make_full(sp_table **out, const load *l, sp_error *err)
 		leave_out(l, options.name);
 		return sp_table_create(out, &options, NULL, NULL, err);
 	}
+	if (l->policy->exports != NULL) {
+		SP_TRY(export_rows(l, options.name, err));
+		return sp_table_create(out, &options, NULL, NULL, err);
+	}
 	describe_rows(which, l);
-	if (!belongs_on_ssd(l, &on_ssd)) {
+	if (l->policy->redis != NULL) {
+		status = open_in_redis(&tier, l, options.name, err);
+	} else if (!belongs_on_ssd(l, &on_ssd)) {
 		status = find_full_rows(&rows, l, options.name, err);
 	} else {
 		status = sp_ssd_tier_open(&tier, l->policy->ssd, &on_ssd, err);
@@ -386,6 +447,8 @@ size_t sp_embedding_expected_size(const sp_embedding *embedding, const sp_embedd
 		return SIZE_MAX;
 	if (policy->ssd != NULL && bytes > sp_ssd_store_cache_bytes(policy->ssd))
 		bytes = sp_ssd_store_cache_bytes(policy->ssd);
+	if (policy->redis != NULL && bytes > sp_redis_store_cache_bytes(policy->redis))
+		bytes = sp_redis_store_cache_bytes(policy->redis);
 	defaults = spec->default_row_count * spec->dim * sizeof(float); /* in memory already */
 	return sp_size_add(&bytes, bytes, defaults) ? bytes : SIZE_MAX;
 }

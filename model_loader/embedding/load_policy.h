@@ -6,8 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "base/status.h"
 #include "storage/format/row_format.h"
+#include "storage/redis/redis_tier.h"
 #include "storage/ssd/ssd_tier.h"
 
 /*
@@ -91,12 +93,26 @@ typedef struct sp_load_policy {
 	sp_ssd_store *ssd;
 
 	/*
+	 * Not NULL: full checkpoints' rows are there, and not read from the checkpoint.  `features`
+	 * are the numbers of embeddings (model_loader/embedding/feature_numbers.h), for DeepRec's
+	 * layout.  Belong to the version that is loaded.
+	 */
+	sp_redis_store *redis;
+	const sp_map *features;
+
+	/*
 	 * Not NULL: no rows of full checkpoints are read.  It is told of each table, which is then
 	 * empty, maybe by several threads at once.  Shows what everything else takes; not for
 	 * serving.
 	 */
 	void (*leave_out)(void *context, const sp_rows_left_out *rows);
 	void *leave_out_context;
+
+	/*
+	 * Not NULL: where the rows of full checkpoints go, instead of into tables, which are then
+	 * empty.  Needs `threads` 1, no image, and no SSD.  Not for serving.
+	 */
+	const struct sp_row_export *exports;
 
 	bool only_finite; /* refuse weights with a NaN or an infinity */
 

@@ -238,6 +238,8 @@ static sp_status open_all(sp_load_environment *environment,
 	environment->policy = options->policy != NULL ? *options->policy
 						      : (sp_load_policy){.threads = 1};
 	environment->policy.ssd = sp_ssd_store_retain(options->ssd);
+	environment->policy.redis = sp_redis_store_retain(options->redis);
+	environment->policy.features = options->features;
 	environment->embeddings.policy = &environment->policy;
 	return SP_OK;
 }
@@ -277,6 +279,7 @@ void sp_load_environment_destroy(sp_load_environment *environment)
 		sp_bundle_close(environment->full);
 	sp_bundle_close(environment->delta);
 	sp_ssd_store_release(environment->policy.ssd);
+	sp_redis_store_release(environment->policy.redis);
 	sp_free(environment);
 }
 

@@ -58,6 +58,8 @@ typedef struct sp_load_environment_options {
 
 	const sp_load_policy *policy; /* NULL: as DeepRec; its texts must outlive the environment */
 	sp_ssd_store *ssd;            /* replaces policy->ssd; the environment takes a reference */
+	sp_redis_store *redis;        /* the same for policy->redis */
+	const sp_map *features;       /* replaces policy->features */
 
 	/*
 	 * Handles whose lookups the graph routes by key (model_loader/embedding/part_routes.h);

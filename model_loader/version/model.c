@@ -13,6 +13,7 @@
 #include "engine/passes/dead_writes.h"
 #include "engine/passes/optimize.h"
 #include "engine/passes/session_variables.h"
+#include "model_loader/embedding/feature_numbers.h"
 #include "model_loader/embedding/part_routes.h"
 #include "model_loader/saved_model/descriptor_files.h"
 #include "model_loader/saved_model/fed_nodes.h"
@@ -461,6 +462,8 @@ static sp_status open_model(sp_model *model, const sp_model_options *options, sp
 	SP_TRY(read_graph(model, options, err));
 	SP_TRY(sp_descriptor_files_read(&model->saved.graph, model->savedmodel_dir, model->arena,
 					err));
+	sp_map_init(&model->features, model->arena);
+	SP_TRY(sp_feature_numbers_find(&model->features, &model->saved.graph, model->arena, err));
 	SP_TRY(sp_saved_model_cut_fed_nodes(&model->saved, err));
 	sp_map_init(&model->by_key, model->arena);
 	SP_TRY(sp_part_routes_find(&model->by_key, &model->saved.graph, model->arena, err));
@@ -495,6 +498,11 @@ void sp_model_destroy(sp_model *model)
 	sp_program_destroy(model->load_program);
 	sp_arena_destroy(model->arena);
 	sp_free(model);
+}
+
+const sp_map *sp_model_features(const sp_model *model)
+{
+	return &model->features;
 }
 
 size_t sp_model_footprint(const sp_model *model)

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/map.h"
 #include "base/status.h"
 #include "engine/runtime/program.h"
 #include "model_loader/saved_model/saved_model.h"
@@ -56,6 +57,9 @@ void sp_model_destroy(sp_model *model);
 
 /* Bytes of memory: the graphs and their programs. */
 size_t sp_model_footprint(const sp_model *model);
+
+/* Handles of embeddings -> numbers (model_loader/embedding/feature_numbers.h). */
+const sp_map *sp_model_features(const sp_model *model);
 
 /* Final once the first weights are loaded. */
 const sp_program *sp_model_program(const sp_model *model);

@@ -16,6 +16,7 @@ struct sp_model {
 	bool from_checkpoint;
 	sp_saved_model saved;
 	sp_map by_key;          /* handle -> parts, see model_loader/embedding/part_routes.h */
+	sp_map features;        /* handle -> number, see model_loader/embedding/feature_numbers.h */
 	sp_resources resources; /* as declared; each version has its own values */
 
 	/* Restores and initialises.  NULL: there is nothing to do. */

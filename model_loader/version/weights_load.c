@@ -88,7 +88,9 @@ static sp_status load_resources(sp_weights *weights, const sp_weights_options *o
 	sp_load_environment_options environment = {.checkpoint_prefix = options->checkpoint_prefix,
 						   .policy = options->policy,
 						   .by_key = &model->by_key,
+						   .features = &model->features,
 						   .ssd = options->ssd,
+						   .redis = options->redis,
 						   .memory_limit = options->memory_limit,
 						   .file_root = model->savedmodel_dir};
 	const sp_tensor *feeds = NULL;

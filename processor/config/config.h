@@ -31,6 +31,14 @@ typedef enum sp_config_store {
 	SP_CONFIG_STORE_HTTPS,
 } sp_config_store;
 
+/* Where full checkpoints' rows are. */
+typedef enum sp_feature_store {
+	SP_FEATURES_IN_MEMORY,
+	SP_FEATURES_LOCAL, /* the same */
+	SP_FEATURES_IN_REDIS,
+	SP_FEATURES_IN_REDIS_CLUSTER,
+} sp_feature_store;
+
 typedef struct sp_config {
 	sp_arena *arena;        /* holds the texts */
 	const char *model_name; /* for log lines */
@@ -71,6 +79,20 @@ typedef struct sp_config {
 	int64_t ev_storage_size; /* bytes per table in memory; the SSD's size is not used */
 	int64_t ev_cache_policy; /* an sp_row_cache_policy */
 	int64_t ev_storage_read_threads;
+	int64_t feature_store_type; /* an sp_feature_store */
+	const char *redis_url;      /* NULL: not given; so the next two */
+	const char *redis_user;
+	const char *redis_password;
+	int64_t redis_layout;    /* an sp_redis_layout */
+	const char *redis_model; /* in names in Redis; resolved */
+	int64_t redis_partitions;
+	bool redis_read_replicas;
+	int64_t redis_timeout_ms;
+	int64_t redis_cache_seconds;
+	int64_t redis_on_timeout; /* 1: the request fails */
+	bool redis_publish;       /* rows that Redis lacks are published */
+	int64_t redis_row_format; /* of what is published, an sp_row_format; so the next */
+	int64_t redis_rows_per_second, redis_keep_seconds, lock_timeout;
 	int64_t update_poll_interval_ms;
 	double update_wait_for_full_seconds;
 	const char *pin_file;           /* NULL: a pin is not stored */
@@ -110,6 +132,10 @@ bool sp_config_uses_store(const sp_config *config);
 
 /* Tells the store how the buckets and hosts of the configuration's paths are reached. */
 SP_MUST_CHECK sp_status sp_config_set_store(const sp_config *config, sp_error *err);
+
+/* Where Redis is, with user and password; for sp_redis_address_fini(). */
+SP_MUST_CHECK sp_status sp_config_redis_address(sp_redis_address *out, const sp_config *config,
+						sp_error *err);
 
 /* Logs each remark as a warning. */
 void sp_config_log_remarks(const sp_config *config);

@@ -12,6 +12,10 @@ _Static_assert(SP_ROW_FP32 == 0 && SP_ROW_FP16 == 1 && SP_ROW_BF16 == 2 && SP_RO
 _Static_assert(SP_OLD_KEY_REPLACE == 0 && SP_OLD_KEY_REPLACE_IF_NEWER == 1 && SP_OLD_KEY_BLEND == 2,
 	       "the order of the words in config_keys.c");
 
+_Static_assert(SP_REDIS_VERSIONED == 0 && SP_REDIS_DEEPREC == 1 && SP_REDIS_HPS == 2 &&
+		       SP_REDIS_TFRA == 3,
+	       "the order of the words in config_keys.c");
+
 /* Most digits of an instance number in a service's name. */
 enum { MAX_DIGITS = 15 };
 
@@ -73,6 +77,69 @@ static sp_status settle_storage(sp_config *config, sp_error *err)
 	return SP_OK;
 }
 
+/* Keys that need the rows of full checkpoints on this machine, or decide which these are. */
+static const char *find_unfit(const sp_config *config)
+{
+	const sp_load_policy *policy = &config->embeddings;
+
+	if (config->ev_storage_type == SP_STORAGE_DRAM_SSDHASH)
+		return "ev_storage_type";
+	if (config->shard_embedding)
+		return "shard_embedding";
+	if (policy->frequency_thresholds.count != 0)
+		return "serve_frequency_threshold";
+	if (policy->image_folder != NULL)
+		return "ev_image_path";
+	if (config->update_new_key != 0)
+		return "update_new_key";
+	if (policy->old_key != SP_OLD_KEY_REPLACE)
+		return "update_old_key";
+	if (policy->max_new_percent != 0)
+		return "update_max_new_percent";
+	return policy->max_drift_percent != 0 ? "update_max_drift_percent" : NULL;
+}
+
+static bool is_in_redis(const sp_config *config)
+{
+	return config->feature_store_type == SP_FEATURES_IN_REDIS ||
+	       config->feature_store_type == SP_FEATURES_IN_REDIS_CLUSTER;
+}
+
+/* Also finds wrong addresses, which would otherwise fail with the first version. */
+static sp_status settle_redis(sp_config *config, sp_error *err)
+{
+	const char *unfit = find_unfit(config);
+	sp_redis_address address;
+	sp_status status;
+
+	if (config->redis_model == NULL)
+		config->redis_model = config->model_name;
+	if (!is_in_redis(config))
+		return SP_OK;
+	if (config->redis_url == NULL)
+		return sp_error_set(err, SP_INVALID,
+				    "configuration key 'feature_store_type': redis needs "
+				    "'redis_url'");
+	if (unfit != NULL)
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "configuration key '%s' cannot be used with "
+				    "'feature_store_type': redis",
+				    unfit);
+	status = sp_config_redis_address(&address, config, err);
+	sp_redis_address_fini(&address);
+	return status;
+}
+
+sp_status sp_config_redis_address(sp_redis_address *out, const sp_config *config, sp_error *err)
+{
+	sp_status status = sp_redis_address_parse(out, config->redis_url, err);
+
+	if (status == SP_OK)
+		status = sp_redis_address_set_user(out, config->redis_user, config->redis_password,
+						   err);
+	return sp_error_prefix(err, status, "configuration key 'redis_url'");
+}
+
 static sp_status check_blending(const sp_load_policy *policy, sp_error *err)
 {
 	if ((policy->old_key == SP_OLD_KEY_BLEND) == (policy->old_percent != 0))
@@ -93,6 +160,7 @@ sp_status sp_config__settle_embeddings(sp_config *config, sp_error *err)
 		policy->image_folder = NULL;
 	policy->image_keep = (size_t)config->image_keep;
 	SP_TRY(settle_storage(config, err));
+	SP_TRY(settle_redis(config, err));
 	SP_TRY(check_blending(policy, err));
 	policy->absent_keys_are_zeros = config->unseen_key_policy == 1;
 	policy->ignore_new_keys = config->update_new_key == 1;

@@ -19,8 +19,8 @@ const sp_config_key sp_config__keys[] = {
 	/* The words are in the order of sp_config_store. */
 	{KEY("model_store_type", TEXT), .required = true,
 		.allowed = "local oss hdfs s3 http https", FIELD(model_store_type)},
-	{KEY("feature_store_type", TEXT), .required = true, .has_effect = true,
-		.allowed = "memory local", .unsupported = "redis cluster_redis"},
+	{KEY("feature_store_type", TEXT), .required = true,
+		.allowed = "memory local redis cluster_redis", FIELD(feature_store_type)},
 	{KEY("serialize_protocol", TEXT), .required = true, .has_effect = true,
 		.allowed = "protobuf", .unsupported = "flatbuffer"},
 
@@ -142,6 +142,33 @@ const sp_config_key sp_config__keys[] = {
 	{KEY("ev_storage_read_threads", INTEGER), .fallback = "16", .min = 1, .max = 256,
 		FIELD(ev_storage_read_threads)},
 
+	/* Rows in Redis. */
+	{KEY("redis_url", TEXT), .not_empty = true, FIELD(redis_url)},
+	{KEY("redis_user", TEXT), FIELD(redis_user)},
+	{KEY("redis_password", TEXT), FIELD(redis_password)},
+	/* The words are in the order of sp_redis_layout. */
+	{KEY("redis_layout", TEXT), .fallback = "\"versioned\"",
+		.allowed = "versioned deeprec hps tfra", FIELD(redis_layout)},
+	{KEY("redis_model", TEXT), .not_empty = true, FIELD(redis_model)},
+	{KEY("redis_partitions", INTEGER), .fallback = "0", .min = 0,
+		.max = SP_REDIS_MAX_PARTITIONS, FIELD(redis_partitions)},
+	{KEY("redis_read_replicas", BOOLEAN), .fallback = "false", FIELD(redis_read_replicas)},
+	{KEY("redis_timeout_ms", INTEGER), .fallback = "5", .min = 1, .max = 60000,
+		FIELD(redis_timeout_ms)},
+	{KEY("redis_cache_seconds", INTEGER), .fallback = "60", .min = 0, .max = 31536000,
+		FIELD(redis_cache_seconds)},
+	{KEY("redis_on_timeout", TEXT), .fallback = "\"default\"", .allowed = "default fail",
+		FIELD(redis_on_timeout)},
+	{KEY("redis_publish", BOOLEAN), .fallback = "true", FIELD(redis_publish)},
+	{KEY("redis_row_format", TEXT), .fallback = "\"fp32\"",
+		.allowed = "fp32 fp16 bf16 int8 int4", FIELD(redis_row_format)},
+	{KEY("redis_rows_per_second", INTEGER), .fallback = "0", .min = 0, .max = 1000000000,
+		FIELD(redis_rows_per_second)},
+	{KEY("redis_keep_seconds", INTEGER), .fallback = "86400", .min = 1, .max = 31536000,
+		FIELD(redis_keep_seconds)},
+	{KEY("lock_timeout", INTEGER), .fallback = "30", .min = 1, .max = 86400,
+		FIELD(lock_timeout)},
+
 	/* Which requests are traced. */
 	{KEY("timeline_start_step", INTEGER), .fallback = "-1", .min = -1, .max = INT32_MAX,
 		FIELD(timeline_start_step)},
@@ -164,9 +191,6 @@ const sp_config_key sp_config__keys[] = {
 	{KEY("model_update_inter_threads", INTEGER)},
 	{KEY("read_thread_num", INTEGER)},
 	{KEY("update_thread_num", INTEGER)},
-	{KEY("redis_url", TEXT)},
-	{KEY("redis_password", TEXT)},
-	{KEY("lock_timeout", INTEGER)},
 	/* An earlier release replaced tables one by one if memory was short. */
 	{KEY("model_update_when_memory_is_short", TEXT), .was_removed = true},
 	{.name = NULL},

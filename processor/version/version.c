@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "engine/rows/row_proof.h"
 #include "incremental/identity.h"
+#include "processor/version/rows_in_redis.h"
 #include "storage/ssd/ssd_tier.h"
 
 /* -------------------------------------------------------------- rows on an SSD */
@@ -94,8 +95,8 @@ static bool is_own(const sp_found_version *found)
 	return found == NULL || found->full_prefix[0] == '\0';
 }
 
-static sp_status open_model(sp_model **out, const sp_config *config, const sp_found_version *found,
-			    sp_error *err)
+sp_status sp_version_open_model(sp_model **out, const sp_config *config,
+				const sp_found_version *found, sp_error *err)
 {
 	bool numbered = found != NULL && found->savedmodel_dir != NULL;
 	sp_model_options options = {.savedmodel_dir = numbered ? found->savedmodel_dir
@@ -112,11 +113,22 @@ static sp_status open_model(sp_model **out, const sp_config *config, const sp_fo
 	return sp_model_open(out, &options, err);
 }
 
+static sp_status identify_rows(uint64_t *out, const char *prefix, sp_error *err)
+{
+	sp_arena *arena = sp_arena_create(4096);
+
+	SP_NEED_MEMORY(arena, err, "the name of a version");
+	*out = sp_identity_of_rows(prefix, arena);
+	sp_arena_destroy(arena);
+	return SP_OK;
+}
+
 static sp_status load_weights(sp_version *version, sp_model *model, const sp_config *config,
 			      const sp_found_version *found, size_t memory_limit, sp_error *err)
 {
 	sp_weights_options options = {.policy = &config->embeddings, .memory_limit = memory_limit};
-	const char *folder = config->savedmodel_dir;
+	const char *folder = config->savedmodel_dir, *rows;
+	sp_publish_source source;
 	char prefix[4096];
 	sp_status status;
 
@@ -127,10 +139,20 @@ static sp_status load_weights(sp_version *version, sp_model *model, const sp_con
 	if (snprintf(prefix, sizeof(prefix), "%s/variables/variables", folder) >=
 	    (int)sizeof(prefix))
 		return sp_error_set(err, SP_INVALID, "the path of a version is too long");
-	SP_TRY(open_ssd(&options.ssd, config,
-			options.checkpoint_prefix != NULL ? options.checkpoint_prefix : prefix,
-			err));
-	status = sp_weights_load(&version->weights, model, &options, err);
+	rows = options.checkpoint_prefix != NULL ? options.checkpoint_prefix : prefix;
+	SP_TRY(open_ssd(&options.ssd, config, rows, err));
+	if (config->feature_store_type >= SP_FEATURES_IN_REDIS)
+		SP_TRY(identify_rows(&version->redis_content, rows, err));
+	source = (sp_publish_source){.prefix = rows,
+				     .content = version->redis_content,
+				     .is_own = options.checkpoint_prefix == NULL,
+				     .full_step = version->full_step,
+				     .delta_step = -1,
+				     .only_finite = config->embeddings.only_finite};
+	status = sp_rows_in_redis_find(&options.redis, model, config, &source, err);
+	if (status == SP_OK)
+		status = sp_weights_load(&version->weights, model, &options, err);
+	sp_redis_store_release(options.redis);
 	if (status == SP_OK && options.ssd != NULL)
 		sp_ssd_store_delete_others(options.ssd);
 	sp_ssd_store_release(options.ssd);
@@ -153,7 +175,7 @@ static sp_status load(sp_version *version, sp_runtime *runtime, const sp_config 
 		adopt(version, runtime);
 		return load_weights(version, runtime->model, config, found, memory_limit, err);
 	}
-	SP_TRY(open_model(&model, config, found, err));
+	SP_TRY(sp_version_open_model(&model, config, found, err));
 	status = load_weights(version, model, config, found, memory_limit, err);
 	if (status == SP_OK)
 		status = sp_runtime_open(&runtime, config, model, err);
@@ -289,6 +311,7 @@ static sp_status make_on(sp_version **out, const sp_version *from, const char *d
 	version->delta_step = delta_step;
 	version->content = from->content;
 	version->files = from->files;
+	version->redis_content = from->redis_content;
 	return SP_OK;
 }
 

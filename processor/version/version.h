@@ -35,9 +35,15 @@ typedef struct sp_version {
 	_Atomic(struct sp_processor *) processor;
 
 	/* For updater/versions.h and the catalog. */
+	uint64_t redis_content;  /* identity of its rows in Redis; 0: they are not there */
+	int64_t keep_ns;         /* when its rows in Redis are to be kept (rows_kept.h) */
 	uint64_t number;         /* in the catalog */
 	struct sp_version *next; /* in the list of draining versions */
 } sp_version;
+
+/* Reads the SavedModel of a version, as sp_version_open() does; it may be found as NULL there. */
+SP_MUST_CHECK sp_status sp_version_open_model(sp_model **out, const sp_config *config,
+					      const sp_found_version *found, sp_error *err);
 
 /*
  * Opens the full checkpoint or the numbered SavedModel that `found` names, without a delta; NULL,

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "storage/cache/hot_rows.h"
 #include "storage/scratch.h"
-#include "storage/ssd/key_miss.h"
+#include "storage/cache/key_miss.h"
 #include "storage/ssd/rocks.h"
 #include "storage/ssd/ssd_internal.h"
 

@@ -80,6 +80,11 @@ sp_table_counters sp_table_count(const sp_table *table)
 		.absent = absent + c.absent,
 		.errors = c.errors,
 		.bytes_read = c.bytes_read,
+		.defaulted = c.defaulted,
+		.servers = c.servers,
+		.servers_up = c.servers_up,
+		.round_trips = c.round_trips,
+		.round_trip_ns = c.round_trip_ns,
 	};
 }
 

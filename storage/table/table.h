@@ -189,6 +189,11 @@ typedef struct sp_table_counters {
 	uint64_t absent;     /* of keys: not held by any layer */
 	uint64_t errors;     /* reads of the tier that failed */
 	uint64_t bytes_read; /* from the disk or the network */
+	uint64_t defaulted;  /* of missed keys: no answer in time, so answered as absent */
+
+	/* The tier's servers now, and their answers in all tables of the version; else 0. */
+	uint64_t servers, servers_up;
+	uint64_t round_trips, round_trip_ns;
 } sp_table_counters;
 
 sp_table_counters sp_table_count(const sp_table *table);

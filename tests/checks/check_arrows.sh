@@ -27,6 +27,7 @@ storage/image: base storage/format storage/placement storage/rows storage/image
 storage/table: base storage/region.h storage/scratch.h storage/format storage/placement storage/rows storage/table
 storage/cache: base storage/region.h storage/cache
 storage/sst: base storage/sst
+storage/redis: base storage/scratch.h storage/format storage/rows storage/table/tier.h storage/cache storage/redis
 storage/ssd: base storage/scratch.h storage/format storage/rows storage/table/tier.h storage/cache storage/sst storage/ssd
 engine/tensor: base engine/tensor
 engine/graph: base engine/tensor engine/ops/ops.inc engine/graph
@@ -59,8 +60,9 @@ incremental: base storage engine model_loader incremental
 session_group: base engine model_loader session_group
 processor: base object_store/object_store.h storage engine model_loader incremental session_group processor
 processor/config: base object_store/object_store.h storage engine model_loader session_group processor/config
+processor/publish: base storage engine model_loader incremental processor/publish
 processor/request: base engine model_loader session_group processor/request
-processor/version: base storage engine model_loader incremental session_group processor/config processor/request processor/version
+processor/version: base storage engine model_loader incremental session_group processor/config processor/publish processor/request processor/version
 processor/warmup: base storage engine model_loader incremental session_group processor/request processor/version processor/warmup
 processor/updater: base storage engine model_loader incremental session_group processor/config processor/request processor/version processor/warmup processor/updater
 api: base storage engine model_loader incremental session_group processor api
@@ -93,6 +95,7 @@ cjson/: processor/config/ api/ object_store/listing_json.c object_store/credenti
 curl/: api/host/observe/http_post.c object_store/transfer.c
 expat.h: object_store/listing_xml.c
 event2/: api/host/http/
+hiredis/: storage/redis/redis_link.c
 openssl/: api/host/http/http_tls.c api/host/eas/eas_token.c object_store/digest.c
 nghttp2/: api/host/http/http2_internal.h api/host/http/http2_memory
 rocksdb/: storage/ssd/rocks.c

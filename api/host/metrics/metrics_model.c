@@ -209,6 +209,8 @@ typedef enum which {
 	ALL,     /* tables; the tier is no label */
 	ANY,     /* tables; the tier is a label, "memory" of those without one */
 	TIERED,  /* tables with a tier, which is a label */
+	ON_DISK, /* tables whose tier has no servers; the tier is a label */
+	SERVED,  /* tables whose tier has servers; the tier is a label */
 	WITHOUT, /* tables without one; a label says so */
 } which;
 
@@ -229,10 +231,16 @@ static const column columns[] = {
 	{SP_METRIC_TABLE_KEYS, AT(keys), "memory", WITHOUT},
 	{SP_METRIC_TABLE_KEYS, AT(in_memory), "overlay", TIERED},
 	{SP_METRIC_TABLE_KEYS, AT(cached), "cache", TIERED},
-	{SP_METRIC_TABLE_KEYS, AT(missed), "disk", TIERED},
+	{SP_METRIC_TABLE_KEYS, AT(missed), "disk", ON_DISK},
+	{SP_METRIC_TABLE_KEYS, AT(missed), "server", SERVED},
 	{SP_METRIC_TABLE_ABSENT, AT(absent), NULL, ANY},
 	{SP_METRIC_TABLE_ERRORS, AT(errors), NULL, TIERED},
 	{SP_METRIC_TABLE_BYTES, AT(bytes_read), NULL, TIERED},
+	{SP_METRIC_TABLE_DEFAULTED, AT(defaulted), NULL, SERVED},
+	{SP_METRIC_TABLE_SERVERS, AT(servers), NULL, SERVED},
+	{SP_METRIC_TABLE_SERVERS_UP, AT(servers_up), NULL, SERVED},
+	{SP_METRIC_TABLE_ROUND_TRIPS, AT(round_trips), NULL, SERVED},
+	{SP_METRIC_TABLE_ROUND_TRIP_TIME, AT(round_trip_us), NULL, SERVED},
 };
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
@@ -244,7 +252,9 @@ static void write_cell(const page *p, const sp_reported_table *table, const colu
 	sp_label labels[4] = {p->model, {"table", table->name}, {"tier", tier}};
 	int64_t number = *(const int64_t *)((const char *)table + c->offset);
 
-	if (has_tier ? c->of == WITHOUT : c->of == TIERED)
+	if (has_tier ? c->of == WITHOUT : c->of == TIERED || c->of == ON_DISK)
+		return;
+	if (table->servers != 0 ? c->of == ON_DISK : c->of == SERVED)
 		return;
 	if (c->found != NULL)
 		labels[3] = (sp_label){"found", sp_bytes_of(c->found)};
@@ -294,6 +304,11 @@ static const struct {
 	{SP_METRIC_TABLE_ABSENT, write_tables},
 	{SP_METRIC_TABLE_ERRORS, write_tables},
 	{SP_METRIC_TABLE_BYTES, write_tables},
+	{SP_METRIC_TABLE_DEFAULTED, write_tables},
+	{SP_METRIC_TABLE_SERVERS, write_tables},
+	{SP_METRIC_TABLE_SERVERS_UP, write_tables},
+	{SP_METRIC_TABLE_ROUND_TRIPS, write_tables},
+	{SP_METRIC_TABLE_ROUND_TRIP_TIME, write_tables},
 };
 
 static bool is_any_open(const sp_model_state *models, size_t count)

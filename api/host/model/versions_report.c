@@ -147,6 +147,11 @@ static sp_status read_tables(void *out, source *from, sp_error *err)
 					 {"missed", AT(missed), read_number},
 					 {"errors", AT(errors), read_number},
 					 {"bytes_read", AT(bytes_read), read_number},
+					 {"defaulted", AT(defaulted), read_number},
+					 {"servers", AT(servers), read_number},
+					 {"servers_up", AT(servers_up), read_number},
+					 {"round_trips", AT(round_trips), read_number},
+					 {"round_trip_us", AT(round_trip_us), read_number},
 					 {NULL, 0, NULL}};
 #undef AT
 	return read_list(out, from, sizeof(sp_reported_table), members, err);

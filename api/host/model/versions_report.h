@@ -43,6 +43,8 @@ typedef struct sp_reported_table {
 	int64_t keys, absent;
 	sp_bytes tier; /* empty: all rows are in memory, and the numbers below are 0 */
 	int64_t in_memory, cached, missed, errors, bytes_read;
+	int64_t servers; /* 0: the tier has none, nor the numbers below */
+	int64_t servers_up, defaulted, round_trips, round_trip_us;
 } sp_reported_table;
 
 /* [count] of one of the structs above. */

@@ -235,7 +235,7 @@ static void values_out_of_range(void **state)
 	       "RR");
 	refuse(WITH("\"feature_store_type\": \"memory local\""), SP_INVALID,
 	       "configuration key 'feature_store_type': unknown value 'memory local'; use one of: "
-	       "memory local");
+	       "memory local redis cluster_redis");
 	refuse(WITH("\"ev_storage_type\": 5"), SP_INVALID,
 	       "configuration key 'ev_storage_type': unknown value '5'; use one of: 0 1 12");
 }
@@ -243,12 +243,6 @@ static void values_out_of_range(void **state)
 static void what_only_deeprec_does(void **state)
 {
 	(void)state;
-	refuse(WITH("\"feature_store_type\": \"redis\""), SP_UNSUPPORTED,
-	       "configuration key 'feature_store_type': 'redis' is not supported; use one of: "
-	       "memory local");
-	refuse(WITH("\"feature_store_type\": \"cluster_redis\""), SP_UNSUPPORTED,
-	       "configuration key 'feature_store_type': 'cluster_redis' is not supported; use one "
-	       "of: memory local");
 	refuse(WITH("\"serialize_protocol\": \"flatbuffer\""), SP_UNSUPPORTED,
 	       "configuration key 'serialize_protocol': 'flatbuffer' is not supported; use one of: "
 	       "protobuf");
@@ -290,6 +284,37 @@ static void the_type_of_the_store_and_the_paths_agree(void **state)
 	refuse(WITH("\"checkpoint_dir\": \"http://u:s3cret@h/m\""), SP_INVALID,
 	       "configuration key 'checkpoint_dir': a path of http:// has a user or a query in it: "
 	       "credentials are taken from the configuration, the environment and files");
+}
+
+#define IN_REDIS "\"feature_store_type\": \"redis\", \"redis_url\": "
+
+static void redis_needs_an_address_and_rows_as_they_are(void **state)
+{
+	sp_config config;
+	sp_redis_address address;
+	sp_error err;
+
+	(void)state;
+	config = parse(WITH(IN_REDIS "\"h:1\", \"redis_password\": \"word\", \"model_name\": "
+				     "\"m\""));
+	assert_int_equal(config.feature_store_type, SP_FEATURES_IN_REDIS);
+	assert_int_equal(config.redis_layout, SP_REDIS_VERSIONED);
+	assert_string_equal(config.redis_model, "m");
+	assert_int_equal(config.redis_timeout_ms, 5);
+	assert_ok(sp_config_redis_address(&address, &config, &err), &err);
+	assert_string_equal(address.servers[0].host, "h");
+	assert_string_equal(address.password, "word");
+	sp_redis_address_fini(&address);
+	sp_config_fini(&config);
+	refuse(WITH("\"feature_store_type\": \"redis\""), SP_INVALID,
+	       "configuration key 'feature_store_type': redis needs 'redis_url'");
+	refuse(WITH(IN_REDIS "\"h:x\""), SP_INVALID,
+	       "configuration key 'redis_url': server 1 in the address of Redis is not HOST:PORT");
+	refuse(WITH(IN_REDIS "\"h:1\", \"ev_image_path\": \"/i\""), SP_UNSUPPORTED,
+	       "configuration key 'ev_image_path' cannot be used with 'feature_store_type': redis");
+	refuse(WITH(IN_REDIS "\"h:1\", \"update_new_key\": \"ignore\""), SP_UNSUPPORTED,
+	       "configuration key 'update_new_key' cannot be used with 'feature_store_type': "
+	       "redis");
 }
 
 static void an_ssd_needs_a_path_and_has_a_size(void **state)
@@ -632,9 +657,9 @@ static void a_misspelt_key_is_told_with_the_one_that_was_meant(void **state)
 static void what_deeprec_knows_and_has_no_effect_is_told(void **state)
 {
 	(void)state;
-	REMARKS(WITH("\"omp_num_threads\": 4, \"redis_password\": \"s3cret\", \"cpusets\": null,"
+	REMARKS(WITH("\"omp_num_threads\": 4, \"oss_access_key\": \"s3cret\", \"cpusets\": null,"
 		     "\"gpu_ids_list\": \"0,1\""),
-		IDLE("gpu_ids_list"), IDLE("omp_num_threads"), IDLE("redis_password"));
+		IDLE("gpu_ids_list"), IDLE("omp_num_threads"), IDLE("oss_access_key"));
 	REMARKS(WITH("\"model_update_when_memory_is_short\": \"table_by_table\""),
 		"configuration key 'model_update_when_memory_is_short' is an earlier release's and "
 		"has no effect here");
@@ -843,6 +868,7 @@ int main(void)
 		cmocka_unit_test(values_out_of_range),
 		cmocka_unit_test(what_only_deeprec_does),
 		cmocka_unit_test(the_type_of_the_store_and_the_paths_agree),
+		cmocka_unit_test(redis_needs_an_address_and_rows_as_they_are),
 		cmocka_unit_test(an_ssd_needs_a_path_and_has_a_size),
 		cmocka_unit_test(rules_are_for_names),
 		cmocka_unit_test(sharding_says_which_slice),

@@ -148,7 +148,11 @@ static const char told[] =
 	"\"overlay_rows\":120,\"memory\":640000,\"keys\":700,\"absent\":17},"
 	"{\"table\":\"user_emb\",\"dim\":16,\"rows\":8,"
 	"\"overlay_rows\":0,\"memory\":7,\"keys\":512,\"absent\":3,\"tier\":\"ssd\","
-	"\"in_memory\":10,\"cached\":410,\"missed\":92,\"errors\":1,\"bytes_read\":364544}]}";
+	"\"in_memory\":10,\"cached\":410,\"missed\":92,\"errors\":1,\"bytes_read\":364544},"
+	"{\"table\":\"far\",\"dim\":16,\"rows\":8,\"overlay_rows\":0,\"memory\":7,\"keys\":512,"
+	"\"absent\":3,\"tier\":\"redis\",\"in_memory\":0,\"cached\":420,\"missed\":92,"
+	"\"errors\":0,\"bytes_read\":5000,\"defaulted\":6,\"servers\":3,\"servers_up\":2,"
+	"\"round_trips\":40,\"round_trip_us\":9000}]}";
 
 static void write_told(const char *json)
 {
@@ -218,6 +222,15 @@ static void tables_are_told(void **state)
 	assert_line(P "table_absent_keys_total" M ",table=\"item \\\\ emb\",tier=\"memory\"} 17");
 	assert_no(P "table_keys_total" M ",table=\"user_emb\",tier=\"ssd\",found=\"memory\"}");
 	assert_no(P "table_read_bytes_total" M ",table=\"item");
+	assert_line(P "table_keys_total" M ",table=\"far\",tier=\"redis\",found=\"server\"} 92");
+	assert_line(P "table_defaulted_keys_total" M ",table=\"far\",tier=\"redis\"} 6");
+	assert_line(P "table_servers" M ",table=\"far\",tier=\"redis\"} 3");
+	assert_line(P "table_servers_up" M ",table=\"far\",tier=\"redis\"} 2");
+	assert_line(P "table_round_trips_total" M ",table=\"far\",tier=\"redis\"} 40");
+	assert_line(P "table_round_trip_microseconds_total" M
+		      ",table=\"far\",tier=\"redis\"} 9000");
+	assert_no(P "table_servers" M ",table=\"user_emb\"");
+	assert_no(P "table_keys_total" M ",table=\"far\",tier=\"redis\",found=\"disk\"");
 }
 
 /* As a SavedModel alone has it, and before there is any version. */

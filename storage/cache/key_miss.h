@@ -1,5 +1,5 @@
-#ifndef SP_STORAGE_SSD_KEY_MISS_H
-#define SP_STORAGE_SSD_KEY_MISS_H
+#ifndef SP_STORAGE_CACHE_KEY_MISS_H
+#define SP_STORAGE_CACHE_KEY_MISS_H
 
 #include <stddef.h>
 #include <stdint.h>

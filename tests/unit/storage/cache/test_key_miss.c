@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/ssd/key_miss.h"
+#include "storage/cache/key_miss.h"
 #include "storage/ssd/rocks.h"
 
 static uint64_t seed = 1;

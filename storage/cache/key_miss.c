@@ -1,4 +1,4 @@
-#include "storage/ssd/key_miss.h"
+#include "storage/cache/key_miss.h"
 
 /*
  * Radix sort in place: partitions keys by the highest bit in which any two differ, zeros first,

@@ -1,0 +1,173 @@
+#ifndef SP_STORAGE_REDIS_PUBLICATION_INTERNAL_H
+#define SP_STORAGE_REDIS_PUBLICATION_INTERNAL_H
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "storage/redis/publication.h"
+#include "storage/redis/redis_client.h"
+
+enum {
+	SP_REDIS_FLIGHT = 8,        /* batches of rows that are not answered yet */
+	SP_REDIS_SLICE = 1024,      /* rows of a batch at most, ... */
+	SP_REDIS_SAMPLES = 256,     /* rows of a table that are read back at most */
+	SP_REDIS_LEFTOVER = 604800, /* seconds until an abandoned publication expires */
+};
+
+/* A row that will be read back.  It is chosen by its key, so that its last row is known. */
+typedef struct sp_redis_sample {
+	int64_t key;
+	char *row; /* as it is stored */
+} sp_redis_sample;
+
+/* The table that is being written. */
+typedef struct sp_redis_writing {
+	sp_redis_publication_table table;
+	const char **hashes; /* [partitions]; versioned */
+	size_t row_size;     /* as stored */
+	size_t slice;        /* rows of a batch */
+	uint64_t seen;       /* rows delivered */
+	uint64_t there;      /* of the first rows, acknowledged before */
+	uint32_t crc;        /* of the keys and rows seen */
+	uint32_t there_crc;  /* of those that are there */
+	uint32_t acknowledged_crc;
+	uint64_t distinct;     /* keys in Redis: those found first, and those added since */
+	uint64_t acknowledged; /* rows, in order */
+	uint64_t losses;       /* of the client, when the table began */
+	int64_t noted_ns;      /* when the progress was last written */
+
+	sp_redis_batch *flight[SP_REDIS_FLIGHT]; /* a ring */
+	size_t flight_rows[SP_REDIS_FLIGHT];
+	uint32_t flight_crc[SP_REDIS_FLIGHT]; /* of all rows up to those of the batch */
+	size_t first, in_flight;
+
+	sp_redis_sample samples[SP_REDIS_SAMPLES];
+	size_t sample_count;
+	unsigned sample_bits; /* keys whose hash ends in so many zeros are sampled */
+} sp_redis_writing;
+
+struct sp_redis_publication {
+	sp_redis_publication_options options;
+	sp_redis_client *client;       /* of the database that is written */
+	sp_redis_client *other_client; /* deeprec: of the other database */
+	sp_redis_client *lock_client;  /* one of the two */
+	sp_arena *arena;
+	const char *lock, *current, *record, *versions, *tables;
+	int64_t database;  /* deeprec: the one that is written */
+	bool is_published; /* deeprec: the version is there already */
+	uint64_t total;    /* deeprec: rows of all tables */
+	char token[64];    /* the value of the lock; "": not held */
+	int64_t renew_ns;  /* when the lock is to be renewed */
+	int64_t paid_ns;   /* until when the rows sent so far last at the allowed rate */
+	bool is_full;      /* Redis is out of memory */
+	bool has_failed;   /* rows could not be written */
+
+	const char **names; /* of the tables so far */
+	size_t name_count, name_capacity;
+
+	sp_redis_writing writing;
+	uint32_t *order; /* [SP_REDIS_SLICE] rows of a slice by partition */
+	uint32_t *ends;  /* [partitions + 1] */
+	char *row;       /* one stored row; grows */
+	size_t row_capacity;
+	sp_redis_publication_counts counts;
+};
+
+/* ---- commands (publication_commands.c) ---- */
+
+int64_t sp_redis__patience_ns(const sp_redis_publication *p);
+
+/* An empty batch. */
+SP_MUST_CHECK sp_status sp_redis__batch_make(sp_redis_batch **out, sp_redis_client *client,
+					     sp_error *err);
+
+/* Adds a command of `count` words; the second one is its key, if there is one. */
+void sp_redis__command(sp_redis_batch *batch, const char *const *words, size_t count);
+#define SP_REDIS_COMMAND(batch, ...)                                   \
+	sp_redis__command((batch), (const char *const[]){__VA_ARGS__}, \
+			  sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+/* Runs the batch and releases it if it has failed. */
+SP_MUST_CHECK sp_status sp_redis__run(const sp_redis_publication *p, sp_redis_batch *batch,
+				      sp_error *err);
+
+/* Runs the batch and releases it. */
+SP_MUST_CHECK sp_status sp_redis__run_all(const sp_redis_publication *p, sp_redis_batch *batch,
+					  sp_error *err);
+
+/* GET; *out is in the publication's arena, NULL if there is no such key. */
+SP_MUST_CHECK sp_status sp_redis__get(const char **out, const sp_redis_publication *p,
+				      sp_redis_client *client, const char *key, sp_error *err);
+
+/* ---- the lock ---- */
+
+SP_MUST_CHECK sp_status sp_redis__lock(sp_redis_publication *p, sp_redis_client *client,
+				       const char *key, sp_error *err);
+
+/* From time to time; SP_BUSY if the lock is lost, or *stop is true. */
+SP_MUST_CHECK sp_status sp_redis__go_on(sp_redis_publication *p, sp_error *err);
+
+/* Fails if the lock is no longer held. */
+SP_MUST_CHECK sp_status sp_redis__renew(sp_redis_publication *p, sp_error *err);
+void sp_redis__unlock(sp_redis_publication *p);
+
+/* ---- rows (publication_rows.c) ---- */
+
+/* Waits for all batches in flight. */
+SP_MUST_CHECK sp_status sp_redis__settle(sp_redis_publication *p, sp_error *err);
+
+/* Releases them. */
+void sp_redis__forget_flight(sp_redis_publication *p);
+
+/* Reads the sampled rows back. */
+SP_MUST_CHECK sp_status sp_redis__compare_samples(sp_redis_publication *p, sp_error *err);
+
+/* ---- progress of a table: "rows=5 distinct=4 crc=123", or "done rows=7 distinct=6 crc=45" ---- */
+
+typedef struct sp_redis_progress {
+	bool done;
+	uint64_t rows, distinct;
+	uint32_t crc; /* of the keys and rows, as they came from the checkpoint */
+} sp_redis_progress;
+
+/* rows is 0 if there is none, or it cannot be read. */
+SP_MUST_CHECK sp_status sp_redis__progress_read(sp_redis_progress *out,
+						const sp_redis_publication *p, const char *table,
+						sp_error *err);
+SP_MUST_CHECK sp_status sp_redis__progress_write(sp_redis_publication *p, bool done, sp_error *err);
+
+/*
+ * The rows that were written do not match those that are delivered now: they will be written again.
+ * Returns SP_IO.
+ */
+sp_status sp_redis__begin_again(sp_redis_publication *p, const char *why, sp_error *err);
+
+/* ---- the layouts ---- */
+
+typedef struct sp_redis_tables {
+	const char **names;
+	size_t count;
+} sp_redis_tables;
+
+/* versioned (publication_versioned.c) */
+SP_MUST_CHECK sp_status sp_redis__versioned_open(sp_redis_publication *p, sp_error *err);
+SP_MUST_CHECK sp_status sp_redis__versioned_begin(sp_redis_publication *p, bool *is_there,
+						  sp_error *err);
+SP_MUST_CHECK sp_status sp_redis__versioned_end(sp_redis_publication *p, sp_error *err);
+SP_MUST_CHECK sp_status sp_redis__versioned_finish(sp_redis_publication *p, sp_error *err);
+SP_MUST_CHECK sp_status sp_redis__versioned_go_back(sp_redis_version *out, sp_redis_publication *p,
+						    int64_t full, sp_error *err);
+SP_MUST_CHECK sp_status sp_redis__versioned_keep(sp_redis_publication *p, uint64_t content,
+						 sp_error *err);
+void sp_redis__versioned_delete(sp_redis_publication *p);
+
+/* deeprec (publication_deeprec.c) */
+SP_MUST_CHECK sp_status sp_redis__deeprec_open(sp_redis_publication *p, sp_error *err);
+SP_MUST_CHECK sp_status sp_redis__deeprec_begin(sp_redis_publication *p, bool *is_there,
+						sp_error *err);
+SP_MUST_CHECK sp_status sp_redis__deeprec_end(sp_redis_publication *p, sp_error *err);
+SP_MUST_CHECK sp_status sp_redis__deeprec_finish(sp_redis_publication *p, sp_error *err);
+SP_MUST_CHECK sp_status sp_redis__deeprec_go_back(sp_redis_version *out, sp_redis_publication *p,
+						  int64_t full, sp_error *err);
+void sp_redis__deeprec_delete(sp_redis_publication *p);
+
+#endif

@@ -1,0 +1,355 @@
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "storage/redis/redis_internal.h"
+
+enum {
+	MAX_BYTES = 1 << 30, /* of a batch, and of its answers */
+	FIRST_CAPACITY = 16,
+	KEPT_BYTES = 8 << 20, /* a free batch with more is not kept */
+	KEPT_BATCHES = 64,
+	NS_PER_S = 1000000000,
+};
+
+/* ---- life ---- */
+
+static sp_redis_batch *take_free(sp_redis_client *client)
+{
+	sp_redis_batch *batch;
+
+	pthread_mutex_lock(&client->lock);
+	batch = client->free;
+	if (batch != NULL) {
+		client->free = batch->next;
+		client->free_count--;
+	}
+	pthread_mutex_unlock(&client->lock);
+	return batch;
+}
+
+sp_redis_batch *sp_redis_batch_create(sp_redis_client *client)
+{
+	sp_redis_batch *batch = take_free(client);
+
+	if (batch == NULL) {
+		batch = sp_alloc_zero(1, sizeof(*batch));
+		if (batch == NULL)
+			return NULL;
+		batch->client = client;
+		sp_buffer_init(&batch->bytes, MAX_BYTES);
+		sp_buffer_init(&batch->texts, MAX_BYTES);
+		pthread_mutex_init(&batch->lock, NULL);
+		sp_condition_init(&batch->done);
+	}
+	atomic_init(&batch->references, 1);
+	return batch;
+}
+
+void sp_redis__batch_free(sp_redis_batch *batch)
+{
+	pthread_cond_destroy(&batch->done);
+	pthread_mutex_destroy(&batch->lock);
+	sp_buffer_fini(&batch->bytes);
+	sp_buffer_fini(&batch->texts);
+	sp_free(batch->commands);
+	sp_free(batch->values);
+	sp_free(batch);
+}
+
+static void reset(sp_redis_batch *batch)
+{
+	sp_buffer_clear(&batch->bytes);
+	sp_buffer_clear(&batch->texts);
+	batch->count = batch->arguments = batch->value_count = 0;
+	batch->is_broken = batch->is_done = false;
+	batch->reason[0] = '\0';
+}
+
+void sp_redis_batch_release(sp_redis_batch *batch)
+{
+	sp_redis_client *client;
+
+	if (batch == NULL ||
+	    atomic_fetch_sub_explicit(&batch->references, 1, memory_order_acq_rel) != 1)
+		return;
+	client = batch->client;
+	if (batch->bytes.capacity + batch->texts.capacity > KEPT_BYTES) {
+		sp_redis__batch_free(batch);
+		return;
+	}
+	reset(batch);
+	pthread_mutex_lock(&client->lock);
+	if (client->free_count < KEPT_BATCHES) {
+		batch->next = client->free;
+		client->free = batch;
+		client->free_count++;
+		batch = NULL;
+	}
+	pthread_mutex_unlock(&client->lock);
+	if (batch != NULL)
+		sp_redis__batch_free(batch);
+}
+
+/* ---- commands ---- */
+
+/* Room for one more; false: no memory. */
+static bool grow(void **items, size_t count, size_t *capacity, size_t size)
+{
+	size_t more = *capacity != 0 ? *capacity * 2 : FIRST_CAPACITY;
+	void *bigger;
+
+	if (count < *capacity)
+		return true;
+	bigger = sp_alloc_resize(*items, more, size);
+	if (bigger == NULL)
+		return false;
+	*items = bigger;
+	*capacity = more;
+	return true;
+}
+
+/* "*12\r\n" and the like, faster than by printf. */
+static void add_head(sp_buffer *bytes, char mark, size_t number)
+{
+	char text[24], *at = text + sizeof(text);
+
+	*--at = '\n';
+	*--at = '\r';
+	do {
+		*--at = (char)('0' + number % 10);
+		number /= 10;
+	} while (number != 0);
+	*--at = mark;
+	sp_buffer_append(bytes, at, (size_t)(text + sizeof(text) - at));
+}
+
+/* The command that was begun last is complete. */
+static void end_command(sp_redis_batch *batch)
+{
+	sp_redis_command *last;
+
+	if (batch->arguments != 0)
+		batch->is_broken = true;
+	if (batch->count == 0)
+		return;
+	last = &batch->commands[batch->count - 1];
+	last->size = batch->bytes.size - last->offset;
+}
+
+void sp_redis_batch_begin(sp_redis_batch *batch, const void *key, size_t key_size, size_t count)
+{
+	void *commands = batch->commands;
+	bool fits = grow(&commands, batch->count, &batch->capacity, sizeof(*batch->commands));
+
+	batch->commands = commands;
+	end_command(batch);
+	if (!fits || batch->count == UINT32_MAX || count == 0) {
+		batch->is_broken = true;
+		return;
+	}
+	batch->commands[batch->count++] = (sp_redis_command){
+		.offset = batch->bytes.size,
+		.slot = key != NULL ? sp_redis_slot(key, key_size) : SP_REDIS_ANY_SLOT};
+	batch->arguments = count;
+	add_head(&batch->bytes, '*', count);
+}
+
+void sp_redis_batch_add(sp_redis_batch *batch, const void *data, size_t size)
+{
+	if (batch->arguments == 0) {
+		batch->is_broken = true;
+		return;
+	}
+	batch->arguments--;
+	add_head(&batch->bytes, '$', size);
+	sp_buffer_append(&batch->bytes, data, size);
+	sp_buffer_append(&batch->bytes, "\r\n", 2);
+}
+
+void sp_redis_batch_add_text(sp_redis_batch *batch, const char *text)
+{
+	sp_redis_batch_add(batch, text, strlen(text));
+}
+
+size_t sp_redis_batch_count(const sp_redis_batch *batch)
+{
+	return batch->count;
+}
+
+size_t sp_redis_batch_size(const sp_redis_batch *batch)
+{
+	return batch->bytes.size;
+}
+
+/* ---- answers ---- */
+
+static bool keeps_answers(const sp_redis_batch *batch)
+{
+	return batch->how.sink == NULL || batch->how.sink->take == NULL;
+}
+
+static void note_reason(sp_redis_batch *batch, const char *reason)
+{
+	if (batch->reason[0] == '\0')
+		snprintf(batch->reason, sizeof(batch->reason), "%s", reason);
+}
+
+static void keep(sp_redis_batch *batch, size_t command, const sp_redis_value *value)
+{
+	void *values = batch->values;
+	sp_redis_value *kept;
+
+	if (!grow(&values, batch->value_count, &batch->value_capacity, sizeof(*batch->values)) ||
+	    batch->texts.failed) {
+		batch->values = values;
+		note_reason(batch, "no memory for the answers of Redis");
+		batch->is_broken = true;
+		return;
+	}
+	batch->values = values;
+	if (value->depth == 0)
+		batch->commands[command].answer = batch->value_count;
+	kept = &batch->values[batch->value_count++];
+	*kept = *value;
+	kept->text = NULL;
+	if (value->text == NULL)
+		return;
+	kept->integer = (int64_t)batch->texts.size; /* the text may still move */
+	sp_buffer_append(&batch->texts, value->text, value->size);
+	sp_buffer_append_char(&batch->texts, '\0');
+}
+
+void sp_redis__batch_take(sp_redis_batch *batch, size_t command, const sp_redis_value *value)
+{
+	if (keeps_answers(batch))
+		keep(batch, command, value);
+	else
+		batch->how.sink->take(batch->how.owner, command, value);
+}
+
+static bool has_text(const sp_redis_value *value)
+{
+	return value->kind == SP_REDIS_STRING || value->kind == SP_REDIS_STATUS ||
+	       value->kind == SP_REDIS_ERROR || value->kind == SP_REDIS_FAILED;
+}
+
+static void place_texts(sp_redis_batch *batch)
+{
+	if (batch->texts.failed) {
+		note_reason(batch, "no memory for the answers of Redis");
+		batch->is_broken = true;
+	}
+	for (size_t i = 0; i < batch->value_count && !batch->is_broken; i++)
+		if (has_text(&batch->values[i])) {
+			batch->values[i].text = batch->texts.data + batch->values[i].integer;
+			batch->values[i].integer = 0;
+		}
+}
+
+void sp_redis__batch_close(sp_redis_batch *batch, const char *error)
+{
+	if (error != NULL)
+		note_reason(batch, error);
+	if (--batch->open != 0)
+		return;
+	if (keeps_answers(batch))
+		place_texts(batch);
+	if (batch->how.sink != NULL)
+		batch->how.sink->done(batch->how.owner);
+	pthread_mutex_lock(&batch->lock);
+	batch->is_done = true;
+	pthread_mutex_unlock(&batch->lock);
+	pthread_cond_broadcast(&batch->done);
+	sp_redis_batch_release(batch);
+}
+
+void sp_redis__batch_fail(sp_redis_batch *batch, size_t command, const char *reason)
+{
+	const sp_redis_value value = {
+		.kind = SP_REDIS_FAILED, .text = reason, .size = strlen(reason)};
+
+	sp_redis__count(&batch->client->failures, 1);
+	sp_redis__batch_take(batch, command, &value);
+	sp_redis__batch_close(batch, reason);
+}
+
+const sp_redis_value *sp_redis_batch_answer(const sp_redis_batch *batch, size_t command)
+{
+	static const sp_redis_value none = {.kind = SP_REDIS_FAILED, .text = "no memory"};
+
+	return batch->is_broken ? &none : &batch->values[batch->commands[command].answer];
+}
+
+/* ---- the caller ---- */
+
+bool sp_redis__batch_start(sp_redis_batch *batch, const sp_redis_how *how)
+{
+	end_command(batch);
+	if (batch->is_broken || batch->bytes.failed)
+		return false;
+	batch->how = *how;
+	batch->open = batch->count;
+	batch->next = NULL;
+	atomic_fetch_add_explicit(&batch->references, 1, memory_order_relaxed);
+	return true;
+}
+
+static void hand_over(sp_redis_client *client, sp_redis_batch *batch)
+{
+	const uint64_t one = 1;
+	bool wake;
+
+	pthread_mutex_lock(&client->lock);
+	*client->submitted_end = batch;
+	client->submitted_end = &batch->next;
+	wake = client->is_asleep;
+	client->is_asleep = false;
+	pthread_mutex_unlock(&client->lock);
+	if (wake && write(client->wake, &one, sizeof(one)) < 0)
+		return; /* the counter is at its maximum: the thread will wake up */
+}
+
+sp_status sp_redis_batch_submit(sp_redis_batch *batch, const sp_redis_how *how, sp_error *err)
+{
+	if (batch->client->owner != getpid())
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "Redis cannot be used in a forked process");
+	if (!sp_redis__batch_start(batch, how))
+		return sp_no_memory(err, "commands for Redis");
+	if (batch->count != 0) {
+		hand_over(batch->client, batch);
+		return SP_OK;
+	}
+	batch->open = 1;
+	sp_redis__batch_close(batch, NULL);
+	return SP_OK;
+}
+
+sp_status sp_redis_batch_wait(sp_redis_batch *batch, int64_t deadline_ns, sp_error *err)
+{
+	const struct timespec until = {deadline_ns / NS_PER_S, deadline_ns % NS_PER_S};
+	int fault = 0;
+	bool is_done;
+
+	pthread_mutex_lock(&batch->lock);
+	while (!batch->is_done && fault == 0)
+		fault = deadline_ns != 0
+				? pthread_cond_timedwait(&batch->done, &batch->lock, &until)
+				: pthread_cond_wait(&batch->done, &batch->lock);
+	is_done = batch->is_done;
+	pthread_mutex_unlock(&batch->lock);
+	if (!is_done)
+		return sp_error_set(err, SP_DEADLINE,
+				    "the deadline has passed before Redis has answered");
+	if (batch->reason[0] != '\0')
+		return sp_error_set(err, SP_IO, "Redis: %s", batch->reason);
+	return SP_OK;
+}
+
+sp_status sp_redis_batch_run(sp_redis_batch *batch, const sp_redis_how *how, sp_error *err)
+{
+	SP_TRY(sp_redis_batch_submit(batch, how, err));
+	return sp_redis_batch_wait(batch, how->deadline_ns, err);
+}

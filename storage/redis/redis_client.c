@@ -1,0 +1,515 @@
+#include "storage/redis/redis_client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "storage/redis/redis_internal.h"
+
+/*
+ * The thread sleeps until a server answers, a caller submits, or something is due: an attempt to
+ * connect, a command to be sent again, the map of the cluster.
+ */
+
+enum {
+	MS = 1000000,
+	EVENTS = 64,
+	LINKS = 1024,  /* servers of a cluster at most */
+	ATTEMPTS = 16, /* redirections of a command, one after the other */
+	SOON_MS = 2,   /* until a command is sent again */
+	LATER_MS = 20, /* the same while its server cannot be reached */
+	LONGEST_WAIT_MS = 1000,
+};
+
+/* ---- sending again ---- */
+
+static const char *const TOO_LATE = "the deadline has passed before Redis could be asked";
+
+static void park(sp_redis_client *client, sp_redis_batch *batch, size_t command, int64_t ms,
+		 const char *reason)
+{
+	int64_t now_ns = sp_clock_now_ns(), deadline_ns = batch->how.deadline_ns;
+	size_t more = client->parked_capacity != 0 ? client->parked_capacity * 2 : 64;
+
+	if (client->closing || (deadline_ns != 0 && now_ns >= deadline_ns)) {
+		sp_redis__batch_fail(batch, command, reason);
+		return;
+	}
+	if (client->parked_count == client->parked_capacity) {
+		sp_redis_parked *parked = sp_alloc_resize(client->parked, more,
+							  sizeof(*client->parked));
+
+		if (parked == NULL) {
+			sp_redis__batch_fail(batch, command, "no memory");
+			return;
+		}
+		client->parked = parked;
+		client->parked_capacity = more;
+	}
+	client->parked[client->parked_count++] = (sp_redis_parked){batch, command,
+								   now_ns + ms * MS};
+}
+
+/* The link for a command, down or not; NULL: none is known. */
+static sp_redis_link *find_link(sp_redis_client *client, const sp_redis_batch *batch,
+				size_t command)
+{
+	if (!client->options.is_cluster)
+		return client->links[0];
+	return sp_redis__map_find(client, batch->commands[command].slot, batch->how.only_reads);
+}
+
+/* Whether any server of a cluster whose map is not known yet may still tell it. */
+static bool may_know_soon(const sp_redis_client *client)
+{
+	for (size_t i = 0; i < client->link_count && !client->has_map; i++)
+		if (client->links[i]->state != SP_REDIS_DOWN || client->links[i]->failed == 0)
+			return true;
+	return false;
+}
+
+/* Queues the command for its server, which is not flushed. */
+static void route(sp_redis_client *client, sp_redis_batch *batch, size_t command)
+{
+	char name[SP_REDIS_HOST_SIZE + 8], reason[SP_REDIS_HOST_SIZE + 256];
+	sp_redis_link *link = find_link(client, batch, command);
+
+	if (link == NULL) {
+		snprintf(reason, sizeof(reason), "no server of the cluster is known for slot %u",
+			 (unsigned)batch->commands[command].slot);
+		client->map_ns = 0;
+		if (batch->how.fails_fast && !may_know_soon(client))
+			sp_redis__batch_fail(batch, command, reason);
+		else
+			park(client, batch, command, SOON_MS, reason);
+		return;
+	}
+	if (link->state != SP_REDIS_DOWN && sp_redis__link_send(link, batch, command, false))
+		return;
+	if (link->state == SP_REDIS_DOWN)
+		snprintf(reason, sizeof(reason), "Redis at %s cannot be reached: %s",
+			 sp_redis__link_name(link, name), link->why);
+	else
+		snprintf(reason, sizeof(reason), "Redis at %s has too many commands to answer",
+			 sp_redis__link_name(link, name));
+	client->map_ns = 0;
+	/* A link that has just been lost is made again at once. */
+	if (batch->how.fails_fast && (link->state != SP_REDIS_DOWN || link->failed > 1))
+		sp_redis__batch_fail(batch, command, reason);
+	else
+		park(client, batch, command, batch->how.fails_fast ? SOON_MS : LATER_MS, reason);
+}
+
+static void flush_all(sp_redis_client *client)
+{
+	for (size_t i = 0; i < client->link_count; i++)
+		if (client->links[i]->state != SP_REDIS_DOWN &&
+		    client->links[i]->out.size != client->links[i]->sent &&
+		    !client->links[i]->wants_write)
+			sp_redis__link_flush(client->links[i]);
+}
+
+/* Sends what is due; returns when the next is. */
+static int64_t send_parked(sp_redis_client *client, int64_t now_ns)
+{
+	size_t count = client->parked_count, kept = 0;
+	int64_t next_ns = INT64_MAX;
+
+	/* Those that are parked again go behind these. */
+	for (size_t i = 0; i < count; i++) {
+		sp_redis_parked one = client->parked[i];
+
+		if (one.due_ns > now_ns)
+			client->parked[kept++] = one;
+		else if (one.batch->how.deadline_ns != 0 && one.batch->how.deadline_ns <= now_ns)
+			sp_redis__batch_fail(one.batch, one.command, TOO_LATE);
+		else
+			route(client, one.batch, one.command);
+	}
+	if (count == 0)
+		return INT64_MAX;
+	memmove(client->parked + kept, client->parked + count,
+		(client->parked_count - count) * sizeof(*client->parked));
+	client->parked_count = kept + client->parked_count - count;
+	for (size_t i = 0; i < client->parked_count; i++)
+		if (client->parked[i].due_ns < next_ns)
+			next_ns = client->parked[i].due_ns;
+	return next_ns;
+}
+
+/* ---- answers ---- */
+
+/* "MOVED 3999 127.0.0.1:6381"; an empty host is that of the link. */
+static bool read_target(sp_redis_server *out, uint32_t *slot, const sp_redis_link *link)
+{
+	char *end;
+	const char *text = strchr(link->error, ' '), *colon;
+	unsigned long number = text != NULL ? strtoul(text + 1, &end, 10) : SP_REDIS_SLOTS;
+	size_t size;
+
+	if (number >= SP_REDIS_SLOTS || *end != ' ')
+		return false;
+	text = end + 1;
+	colon = strrchr(text, ':');
+	size = colon != NULL ? (size_t)(colon - text) : sizeof(out->host);
+	if (size >= sizeof(out->host))
+		return false;
+	*slot = (uint32_t)number;
+	*out = link->server;
+	if (size != 0) {
+		memcpy(out->host, text, size);
+		out->host[size] = '\0';
+	}
+	number = strtoul(colon + 1, NULL, 10);
+	out->port = (int)number;
+	return number != 0 && number <= UINT16_MAX;
+}
+
+static bool starts(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Follows MOVED and ASK; false: it is neither, or leads nowhere. */
+static bool redirect(sp_redis_link *link, const sp_redis_owed *owed)
+{
+	sp_redis_client *client = link->client;
+	bool asks = starts(link->error, "ASK "), moved = starts(link->error, "MOVED ");
+	sp_redis_command *command = &owed->batch->commands[owed->command];
+	sp_redis_server server;
+	sp_redis_link *to;
+	uint32_t slot;
+
+	if ((!asks && !moved) || !client->options.is_cluster || command->attempts >= ATTEMPTS ||
+	    !read_target(&server, &slot, link))
+		return false;
+	to = sp_redis__client_link(client, &server);
+	if (to == NULL)
+		return false;
+	command->attempts++;
+	sp_redis__count(&client->redirections, 1);
+	if (moved)
+		sp_redis__map_move(client, slot, to);
+	if (to->state == SP_REDIS_DOWN && to->failed == 0)
+		sp_redis__link_connect(to);
+	if (to->state == SP_REDIS_DOWN ||
+	    !sp_redis__link_send(to, owed->batch, owed->command, asks))
+		park(client, owed->batch, owed->command, SOON_MS, link->error);
+	return true;
+}
+
+/* Answers that say: not now. */
+static bool is_for_later(const char *error)
+{
+	return starts(error, "TRYAGAIN") || starts(error, "CLUSTERDOWN") ||
+	       starts(error, "LOADING") || starts(error, "MASTERDOWN");
+}
+
+void sp_redis__client_answered(sp_redis_link *link, const sp_redis_owed *owed)
+{
+	const sp_redis_value error = {
+		.kind = SP_REDIS_ERROR, .text = link->error, .size = strlen(link->error)};
+	bool fails_fast = owed->batch->how.fails_fast;
+
+	if (link->error[0] == '\0') {
+		sp_redis__batch_close(owed->batch, NULL);
+		return;
+	}
+	if (redirect(link, owed))
+		return;
+	if (is_for_later(link->error) && (!fails_fast || starts(link->error, "TRYAGAIN"))) {
+		park(link->client, owed->batch, owed->command, fails_fast ? SOON_MS : LATER_MS,
+		     link->error);
+		return;
+	}
+	sp_redis__count(&link->client->failures, 1);
+	sp_redis__batch_take(owed->batch, owed->command, &error);
+	sp_redis__batch_close(owed->batch, link->error);
+}
+
+void sp_redis__client_lost(sp_redis_client *client, const sp_redis_owed *owed, const char *reason)
+{
+	sp_redis_command *command = &owed->batch->commands[owed->command];
+
+	client->map_ns = 0;
+	if (owed->batch->how.fails_fast && command->attempts++ != 0)
+		sp_redis__batch_fail(owed->batch, owed->command, reason);
+	else
+		park(client, owed->batch, owed->command, owed->batch->how.fails_fast ? 0 : SOON_MS,
+		     reason);
+}
+
+void sp_redis__client_changed(sp_redis_client *client, bool was_up, bool is_up)
+{
+	if (is_up && !was_up)
+		sp_redis__count(&client->servers_up, 1);
+	else if (was_up && !is_up)
+		atomic_fetch_sub_explicit(&client->servers_up, 1, memory_order_relaxed);
+}
+
+/* ---- links ---- */
+
+sp_redis_link *sp_redis__client_link(sp_redis_client *client, const sp_redis_server *server)
+{
+	sp_redis_link *link = NULL;
+	sp_redis_link **links;
+
+	for (size_t i = 0; i < client->link_count; i++)
+		if (client->links[i]->server.port == server->port &&
+		    strcmp(client->links[i]->server.host, server->host) == 0) {
+			client->links[i]->is_listed = true;
+			return client->links[i];
+		}
+	if (client->link_count == LINKS)
+		return NULL;
+	if (client->link_count == client->link_capacity) {
+		size_t more = client->link_capacity != 0 ? client->link_capacity * 2 : 8;
+
+		links = sp_alloc_resize(client->links, more, sizeof(sp_redis_link *));
+		if (links == NULL)
+			return NULL;
+		client->links = links;
+		client->link_capacity = more;
+	}
+	if (sp_redis__link_create(&link, client, server, NULL) != SP_OK)
+		return NULL;
+	client->links[client->link_count++] = link;
+	return link;
+}
+
+static sp_status add_links(sp_redis_client *client, sp_error *err)
+{
+	for (size_t i = 0; i < client->address.count; i++)
+		SP_NEED_MEMORY(sp_redis__client_link(client, &client->address.servers[i]) != NULL,
+			       err, "a connection to Redis");
+	atomic_store(&client->servers, client->link_count);
+	return SP_OK;
+}
+
+/* ---- the thread ---- */
+
+static void take_submitted(sp_redis_client *client, bool *closing)
+{
+	sp_redis_batch *batch, *next;
+
+	pthread_mutex_lock(&client->lock);
+	batch = client->submitted;
+	client->submitted = NULL;
+	client->submitted_end = &client->submitted;
+	*closing = client->closing;
+	pthread_mutex_unlock(&client->lock);
+	for (; batch != NULL; batch = next) {
+		next = batch->next;
+		/* The last command to fail gives the batch back. */
+		for (size_t i = 0, count = batch->count; i < count; i++)
+			route(client, batch, i);
+	}
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Does what is due; returns when the next is. */
+static int64_t on_time(sp_redis_client *client)
+{
+	int64_t now_ns = sp_clock_now_ns(), next_ns = INT64_MAX;
+
+	for (size_t i = 0; i < client->link_count; i++)
+		next_ns = earlier(next_ns, sp_redis__link_on_time(client->links[i], now_ns));
+	if (client->options.is_cluster)
+		next_ns = earlier(next_ns, sp_redis__map_on_time(client, now_ns));
+	return earlier(next_ns, send_parked(client, now_ns));
+}
+
+static int sleep_ms(int64_t next_ns)
+{
+	int64_t left_ns = next_ns - sp_clock_now_ns();
+
+	if (next_ns == INT64_MAX || left_ns > (int64_t)LONGEST_WAIT_MS * MS)
+		return LONGEST_WAIT_MS;
+	return left_ns <= 0 ? 0 : (int)((left_ns + MS - 1) / MS);
+}
+
+static void wait_for_events(sp_redis_client *client, int64_t next_ns)
+{
+	struct epoll_event events[EVENTS];
+	bool must_sleep;
+	int count;
+
+	pthread_mutex_lock(&client->lock);
+	must_sleep = client->submitted == NULL && !client->closing;
+	client->is_asleep = must_sleep;
+	pthread_mutex_unlock(&client->lock);
+	count = epoll_wait(client->epoll, events, EVENTS, must_sleep ? sleep_ms(next_ns) : 0);
+	pthread_mutex_lock(&client->lock);
+	client->is_asleep = false;
+	pthread_mutex_unlock(&client->lock);
+	for (int i = 0; i < count; i++)
+		if (events[i].data.ptr != NULL)
+			sp_redis__link_on_event(events[i].data.ptr, events[i].events);
+}
+
+/* Everything that is still without an answer fails. */
+static void give_up(sp_redis_client *client)
+{
+	for (size_t i = 0; i < client->link_count; i++)
+		if (client->links[i]->state != SP_REDIS_DOWN)
+			sp_redis__link_lose(client->links[i], "the client is closed");
+	for (size_t i = 0; i < client->parked_count; i++)
+		sp_redis__batch_fail(client->parked[i].batch, client->parked[i].command,
+				     "the client is closed");
+	client->parked_count = 0;
+}
+
+static void thread_main(void *context)
+{
+	sp_redis_client *client = context;
+	bool closing = false;
+
+	while (!closing) {
+		int64_t next_ns = on_time(client);
+
+		flush_all(client);
+		wait_for_events(client, next_ns);
+		take_submitted(client, &closing);
+		flush_all(client);
+	}
+	give_up(client);
+}
+
+/* ---- life ---- */
+
+static sp_status check(const sp_redis_client_options *options, sp_error *err)
+{
+	if (!options->is_cluster && options->address->count != 1)
+		return sp_error_set(
+			err, SP_INVALID,
+			"the address of Redis has %zu servers, which only a cluster has",
+			options->address->count);
+	if (options->is_cluster && options->address->db != 0)
+		return sp_error_set(err, SP_INVALID,
+				    "the address of Redis has a database, which a cluster has not");
+	if (options->is_cluster && options->address->servers[0].port == 0)
+		return sp_error_set(err, SP_INVALID,
+				    "the address of Redis is a unix socket, and a cluster has more "
+				    "than one server");
+	return SP_OK;
+}
+
+static void settle(sp_redis_client *client, const sp_redis_client_options *options)
+{
+	client->options = *options;
+	client->address = *options->address;
+	client->options.address = &client->address;
+	if (client->options.connect_ms == 0)
+		client->options.connect_ms = 1000;
+	if (client->options.silence_ms == 0)
+		client->options.silence_ms = 2000;
+	if (client->options.longest_pause_ms == 0)
+		client->options.longest_pause_ms = 5000;
+	client->random = (uint64_t)sp_clock_now_ns() | 1;
+	memset(client->shard_of, 0xff, sizeof(client->shard_of));
+}
+
+static sp_status start(sp_redis_client *client, sp_error *err)
+{
+	/* Edge-triggered: the counter need not be read. */
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+
+	client->epoll = epoll_create1(EPOLL_CLOEXEC);
+	client->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (client->epoll < 0 || client->wake < 0 ||
+	    epoll_ctl(client->epoll, EPOLL_CTL_ADD, client->wake, &event) != 0)
+		return sp_error_set(err, SP_IO, "a client of Redis: %s", strerror(errno));
+	client->input = sp_alloc(SP_REDIS_INPUT);
+	SP_NEED_MEMORY(client->input, err, "a client of Redis");
+	SP_TRY(add_links(client, err));
+	return sp_thread_group_create(&client->thread, 1, "sp-redis", thread_main, client, err);
+}
+
+sp_status sp_redis_client_create(sp_redis_client **out, const sp_redis_client_options *options,
+				 sp_error *err)
+{
+	sp_redis_client *client;
+	sp_status status;
+
+	SP_TRY(check(options, err));
+	client = sp_alloc_zero(1, sizeof(*client));
+	SP_NEED_MEMORY(client, err, "a client of Redis");
+	pthread_mutex_init(&client->lock, NULL);
+	client->submitted_end = &client->submitted;
+	client->epoll = client->wake = -1;
+	client->owner = getpid();
+	settle(client, options);
+	status = start(client, err);
+	if (status != SP_OK) {
+		sp_redis_client_destroy(client);
+		return status;
+	}
+	*out = client;
+	return SP_OK;
+}
+
+static void stop(sp_redis_client *client)
+{
+	const uint64_t one = 1;
+
+	pthread_mutex_lock(&client->lock);
+	client->closing = true;
+	pthread_mutex_unlock(&client->lock);
+	if (client->wake >= 0 && write(client->wake, &one, sizeof(one)) < 0)
+		sp_log(SP_LOG_WARNING, "the thread for Redis ends late: %s", strerror(errno));
+	sp_thread_group_destroy(client->thread);
+}
+
+void sp_redis_client_destroy(sp_redis_client *client)
+{
+	if (client == NULL)
+		return;
+	stop(client);
+	sp_redis__map_fini(client);
+	for (size_t i = 0; i < client->link_count; i++)
+		sp_redis__link_destroy(client->links[i]);
+	while (client->free != NULL) {
+		sp_redis_batch *batch = client->free;
+
+		client->free = batch->next;
+		sp_redis__batch_free(batch);
+	}
+	if (client->epoll >= 0)
+		close(client->epoll);
+	if (client->wake >= 0)
+		close(client->wake);
+	pthread_mutex_destroy(&client->lock);
+	sp_redis_address_fini(&client->address);
+	sp_free(client->links);
+	sp_free(client->parked);
+	sp_free(client->input);
+	sp_free(client);
+}
+
+void sp_redis_client_counters(const sp_redis_client *client, sp_redis_counters *out)
+{
+	*out = (sp_redis_counters){
+		.servers = client->servers,
+		.servers_up = client->servers_up,
+		.connects = client->connects,
+		.losses = client->losses,
+		.commands = client->commands,
+		.redirections = client->redirections,
+		.failures = client->failures,
+		.bytes_sent = client->bytes_sent,
+		.bytes_received = client->bytes_received,
+		.round_trip_count = client->round_trip_count,
+		.round_trip_ns = client->round_trip_ns,
+	};
+}

@@ -1,0 +1,543 @@
+#include <errno.h>
+#include <hiredis/hiredis.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "storage/redis/redis_internal.h"
+
+/*
+ * One connection.  The bytes that come are parsed by hiredis, whose own connections are not used:
+ * they read 16 KB at a time, and make an object of every value.  Values are handed on out of the
+ * reader's buffer as it finds them; the oldest command without an answer is whose they are.
+ */
+
+enum {
+	MS = 1000000,
+	FIRST_PAUSE_MS = 10,
+	OUT_BYTES = 256 << 20,    /* queued for one server at most */
+	ANSWER_BYTES = 512 << 20, /* of one value: Redis's own limit */
+	OWED = 1 << 20,           /* commands without an answer at most */
+	KEPT_OUT = 4 << 20,
+	READS_AT_ONCE = 8,
+};
+
+const char *sp_redis__link_name(const sp_redis_link *link, char out[SP_REDIS_HOST_SIZE + 8])
+{
+	if (link->server.port == 0)
+		snprintf(out, SP_REDIS_HOST_SIZE + 8, "%s", link->server.host);
+	else
+		snprintf(out, SP_REDIS_HOST_SIZE + 8, "%s:%d", link->server.host,
+			 link->server.port);
+	return out;
+}
+
+/* ---- answers, as hiredis finds them ---- */
+
+static void *const FOUND = (void *)1; /* hiredis wants an object */
+
+static void take(const redisReadTask *task, sp_redis_value *value)
+{
+	sp_redis_link *link = task->privdata;
+	const sp_redis_owed *owed = &link->owed[link->owed_first];
+
+	for (const redisReadTask *up = task->parent; up != NULL; up = up->parent)
+		value->depth++;
+	value->index = task->idx > 0 ? (size_t)task->idx : 0;
+	/* An error may be a redirection, which is not the command's answer. */
+	if (value->depth == 0 && value->kind == SP_REDIS_ERROR) {
+		size_t most = sizeof(link->error) - 1;
+
+		snprintf(link->error, sizeof(link->error), "%.*s",
+			 (int)(value->size < most ? value->size : most), value->text);
+		if (link->error[0] == '\0')
+			strcpy(link->error, "ERR");
+		return;
+	}
+	if (link->owed_count != 0 && owed->batch != NULL)
+		sp_redis__batch_take(owed->batch, owed->command, value);
+}
+
+static void *take_string(const redisReadTask *task, char *text, size_t size)
+{
+	sp_redis_value value = {.kind = SP_REDIS_STRING, .text = text, .size = size};
+
+	if (task->type == REDIS_REPLY_ERROR)
+		value.kind = SP_REDIS_ERROR;
+	else if (task->type == REDIS_REPLY_STATUS)
+		value.kind = SP_REDIS_STATUS;
+	take(task, &value);
+	return FOUND;
+}
+
+static void *take_array(const redisReadTask *task, int count)
+{
+	take(task, &(sp_redis_value){.kind = SP_REDIS_ARRAY, .integer = count});
+	return FOUND;
+}
+
+static void *take_integer(const redisReadTask *task, long long integer)
+{
+	take(task, &(sp_redis_value){.kind = SP_REDIS_INTEGER, .integer = integer});
+	return FOUND;
+}
+
+static void *take_nil(const redisReadTask *task)
+{
+	take(task, &(sp_redis_value){.kind = SP_REDIS_NIL});
+	return FOUND;
+}
+
+static void forget(void *object)
+{
+	(void)object;
+}
+
+static redisReplyObjectFunctions functions = {take_string, take_array, take_integer, take_nil,
+					      forget};
+
+static bool open_reader(sp_redis_link *link)
+{
+	redisReader *reader = redisReaderCreateWithFunctions(&functions);
+
+	if (reader == NULL)
+		return false;
+	reader->privdata = link;
+	reader->maxbuf = 0; /* the buffer is kept */
+	link->reader = reader;
+	return true;
+}
+
+static void close_reader(sp_redis_link *link)
+{
+	if (link->reader != NULL)
+		redisReaderFree(link->reader);
+	link->reader = NULL;
+}
+
+/* ---- what is owed ---- */
+
+static bool grow_owed(sp_redis_link *link)
+{
+	size_t capacity = link->owed_capacity != 0 ? link->owed_capacity * 2 : 64;
+	sp_redis_owed *owed;
+
+	if (link->owed_count < link->owed_capacity)
+		return true;
+	owed = sp_alloc_zero(capacity, sizeof(*owed));
+	if (owed == NULL)
+		return false;
+	for (size_t i = 0; i < link->owed_count; i++)
+		owed[i] = link->owed[(link->owed_first + i) & (link->owed_capacity - 1)];
+	sp_free(link->owed);
+	link->owed = owed;
+	link->owed_capacity = capacity;
+	link->owed_first = 0;
+	return true;
+}
+
+static bool push_owed(sp_redis_link *link, sp_redis_batch *batch, size_t command, bool is_last)
+{
+	if (!grow_owed(link))
+		return false;
+	if (link->owed_count == 0)
+		link->heard_ns = sp_clock_now_ns();
+	link->owed[(link->owed_first + link->owed_count++) & (link->owed_capacity - 1)] =
+		(sp_redis_owed){batch, (uint32_t)command, is_last, sp_clock_now_ns()};
+	return true;
+}
+
+static sp_redis_owed pop_owed(sp_redis_link *link)
+{
+	sp_redis_owed owed = link->owed[link->owed_first];
+
+	link->owed_first = (link->owed_first + 1) & (link->owed_capacity - 1);
+	link->owed_count--;
+	return owed;
+}
+
+/* ---- commands ---- */
+
+/* One of the link's own; errors in its answer lose the connection. */
+static bool say(sp_redis_link *link, bool is_last, size_t count, const char *const *words)
+{
+	sp_buffer_printf(&link->out, "*%zu\r\n", count);
+	for (size_t i = 0; i < count; i++)
+		sp_buffer_printf(&link->out, "$%zu\r\n%s\r\n", strlen(words[i]), words[i]);
+	return !link->out.failed && push_owed(link, NULL, 0, is_last);
+}
+
+bool sp_redis__link_send(sp_redis_link *link, sp_redis_batch *batch, size_t command, bool asking)
+{
+	static const char *const words[] = {"ASKING"};
+	const sp_redis_command *c = &batch->commands[command];
+	size_t before;
+
+	if (link->out.size + c->size > OUT_BYTES || link->owed_count >= OWED)
+		return false;
+	if (asking && !say(link, false, 1, words))
+		return false;
+	before = link->out.size;
+	sp_buffer_append(&link->out, batch->bytes.data + c->offset, c->size);
+	if (!link->out.failed && push_owed(link, batch, command, false)) {
+		sp_redis__count(&link->client->commands, 1);
+		return true;
+	}
+	link->out.failed = false;
+	link->out.size = before;
+	return false;
+}
+
+static void watch(sp_redis_link *link, int operation, bool wants_write)
+{
+	struct epoll_event event = {.events = EPOLLIN | (wants_write ? EPOLLOUT : 0),
+				    .data.ptr = link};
+
+	link->wants_write = wants_write;
+	epoll_ctl(link->client->epoll, operation, link->fd, &event);
+}
+
+void sp_redis__link_flush(sp_redis_link *link)
+{
+	while (link->fd >= 0 && link->sent < link->out.size) {
+		ssize_t n = send(link->fd, link->out.data + link->sent, link->out.size - link->sent,
+				 MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno != EAGAIN && errno != ENOTCONN) {
+			sp_redis__link_lose(link, strerror(errno));
+			return;
+		}
+		if (n < 0)
+			break;
+		link->sent += (size_t)n;
+		sp_redis__count(&link->client->bytes_sent, (uint64_t)n);
+	}
+	if (link->fd < 0)
+		return;
+	if (link->sent == link->out.size) {
+		link->sent = 0;
+		sp_buffer_clear(&link->out);
+		if (link->out.capacity > KEPT_OUT)
+			sp_buffer_fini(&link->out);
+	}
+	if (link->wants_write != (link->out.size != 0))
+		watch(link, EPOLL_CTL_MOD, link->out.size != 0);
+}
+
+/* ---- reading ---- */
+
+static void become_ready(sp_redis_link *link)
+{
+	char name[SP_REDIS_HOST_SIZE + 8];
+
+	link->state = SP_REDIS_READY;
+	link->failed = 0;
+	sp_redis__count(&link->client->connects, 1);
+	if (link->told_down)
+		sp_log(SP_LOG_INFO, "Redis at %s can be reached again",
+		       sp_redis__link_name(link, name));
+	link->told_down = false;
+	sp_redis__client_changed(link->client, false, true);
+}
+
+/* False: the connection is lost. */
+static bool end_answer(sp_redis_link *link)
+{
+	sp_redis_client *client = link->client;
+	sp_redis_owed owed;
+
+	if (link->owed_count == 0) {
+		sp_redis__link_lose(link, "it has sent what nobody asked for");
+		return false;
+	}
+	owed = pop_owed(link);
+	if (owed.batch == NULL) {
+		if (link->error[0] != '\0') {
+			char reason[sizeof(link->error)];
+
+			memcpy(reason, link->error, sizeof(reason));
+			sp_redis__link_lose(link, reason);
+			return false;
+		}
+		if (owed.is_last)
+			become_ready(link);
+		return true;
+	}
+	sp_redis__count(&client->round_trip_count, 1);
+	sp_redis__count(&client->round_trip_ns, (uint64_t)(link->heard_ns - owed.sent_ns));
+	sp_redis__client_answered(link, &owed);
+	link->error[0] = '\0';
+	return link->fd >= 0;
+}
+
+static bool read_answers(sp_redis_link *link)
+{
+	for (;;) {
+		redisReader *reader = link->reader;
+		void *found = NULL;
+
+		if (redisReaderGetReply(reader, &found) != REDIS_OK ||
+		    reader->len - reader->pos > ANSWER_BYTES) {
+			sp_redis__link_lose(link, "it does not speak Redis's protocol");
+			return false;
+		}
+		if (found == NULL)
+			return true;
+		if (!end_answer(link))
+			return false;
+	}
+}
+
+/* Reads what has come; false: the connection is lost. */
+static bool read_some(sp_redis_link *link, bool *more)
+{
+	char *input = link->client->input;
+	ssize_t n = recv(link->fd, input, SP_REDIS_INPUT, 0);
+
+	*more = n == SP_REDIS_INPUT;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	if (n <= 0) {
+		sp_redis__link_lose(link, n < 0 ? strerror(errno) : "it has closed the connection");
+		return false;
+	}
+	link->heard_ns = sp_clock_now_ns();
+	sp_redis__count(&link->client->bytes_received, (uint64_t)n);
+	if (redisReaderFeed(link->reader, input, (size_t)n) != REDIS_OK) {
+		sp_redis__link_lose(link, "no memory for its answers");
+		return false;
+	}
+	return read_answers(link);
+}
+
+void sp_redis__link_on_event(sp_redis_link *link, uint32_t events)
+{
+	bool more = (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0;
+
+	if ((events & EPOLLOUT) != 0)
+		sp_redis__link_flush(link);
+	for (int i = 0; i < READS_AT_ONCE && more && link->fd >= 0; i++)
+		if (!read_some(link, &more))
+			return;
+}
+
+/* ---- connecting ---- */
+
+/* The address for this attempt: those of a name take turns. */
+static int find_address(const sp_redis_link *link, struct sockaddr_storage *out, socklen_t *size)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+	struct addrinfo *list = NULL, *chosen;
+	char port[16];
+	size_t count = 0, turn;
+	int fault;
+
+	if (link->server.port == 0) {
+		struct sockaddr_un *path = (struct sockaddr_un *)out;
+
+		*path = (struct sockaddr_un){.sun_family = AF_UNIX};
+		memcpy(path->sun_path, link->server.host,
+		       strnlen(link->server.host, sizeof(path->sun_path) - 1));
+		*size = sizeof(*path);
+		return 0;
+	}
+	snprintf(port, sizeof(port), "%d", link->server.port);
+	fault = getaddrinfo(link->server.host, port, &hints, &list);
+	if (fault != 0)
+		return fault;
+	for (chosen = list; chosen != NULL; chosen = chosen->ai_next)
+		count++;
+	turn = count != 0 ? link->failed % count : 0;
+	for (chosen = list; turn > 0; turn--)
+		chosen = chosen->ai_next;
+	memcpy(out, chosen->ai_addr, chosen->ai_addrlen);
+	*size = chosen->ai_addrlen;
+	freeaddrinfo(list);
+	return 0;
+}
+
+/* What a connection begins with. */
+static bool greet(sp_redis_link *link)
+{
+	const sp_redis_client *client = link->client;
+	const sp_redis_address *address = &client->address;
+	const char *const auth[] = {"AUTH", address->password};
+	const char *const auth_user[] = {"AUTH", address->user, address->password};
+	const char *const read_only[] = {"READONLY"};
+	const char *const ping[] = {"PING"};
+	bool good = true;
+
+	if (address->user[0] != '\0')
+		good = say(link, false, 3, auth_user);
+	else if (address->password[0] != '\0')
+		good = say(link, false, 2, auth);
+	if (good && address->db != 0) {
+		char db[24];
+		const char *const select[] = {"SELECT", db};
+
+		snprintf(db, sizeof(db), "%" PRId64, address->db);
+		good = say(link, false, 2, select);
+	}
+	if (good && client->options.is_cluster && client->options.read_replicas)
+		good = say(link, false, 1, read_only);
+	return good && say(link, true, 1, ping);
+}
+
+void sp_redis__link_connect(sp_redis_link *link)
+{
+	struct sockaddr_storage address;
+	socklen_t size;
+	int one = 1, fault = find_address(link, &address, &size);
+
+	if (fault != 0) {
+		sp_redis__link_lose(link, gai_strerror(fault));
+		return;
+	}
+	link->fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (link->fd < 0) {
+		sp_redis__link_lose(link, strerror(errno));
+		return;
+	}
+	if (link->server.port != 0) {
+		setsockopt(link->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+		setsockopt(link->fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+	}
+	if (connect(link->fd, (struct sockaddr *)&address, size) != 0 && errno != EINPROGRESS) {
+		sp_redis__link_lose(link, strerror(errno));
+		return;
+	}
+	link->state = SP_REDIS_CONNECTING;
+	link->next_ns = sp_clock_now_ns() + link->client->options.connect_ms * MS;
+	if (!open_reader(link) || !greet(link)) {
+		sp_redis__link_lose(link, "no memory");
+		return;
+	}
+	watch(link, EPOLL_CTL_ADD, true);
+}
+
+/* ---- losing ---- */
+
+/* Half to all of a time that doubles with every failure. */
+static int64_t pause_ns(sp_redis_link *link)
+{
+	sp_redis_client *client = link->client;
+	uint32_t doublings = link->failed < 20 ? link->failed : 20;
+	int64_t pause = (int64_t)FIRST_PAUSE_MS << doublings;
+
+	if (link->failed == 0)
+		return 0;
+	if (pause > client->options.longest_pause_ms)
+		pause = client->options.longest_pause_ms;
+	client->random ^= client->random << 13;
+	client->random ^= client->random >> 7;
+	client->random ^= client->random << 17;
+	return pause * MS / 2 + (int64_t)(client->random % (uint64_t)(pause * MS / 2 + 1));
+}
+
+static void tell(sp_redis_link *link, const char *reason)
+{
+	char name[SP_REDIS_HOST_SIZE + 8];
+
+	if (link->told_down || link->client->closing)
+		return;
+	sp_log(SP_LOG_WARNING, "Redis at %s cannot be reached: %s", sp_redis__link_name(link, name),
+	       reason);
+	link->told_down = true;
+}
+
+void sp_redis__link_lose(sp_redis_link *link, const char *reason)
+{
+	char name[SP_REDIS_HOST_SIZE + 8], text[SP_REDIS_HOST_SIZE + 320];
+	sp_redis_link_state before = link->state;
+	size_t owed = link->owed_count;
+
+	snprintf(text, sizeof(text), "Redis at %s: %.280s", sp_redis__link_name(link, name),
+		 reason);
+	snprintf(link->why, sizeof(link->why), "%.150s", reason);
+	/* A connection that was good is made again at once, which no log line needs. */
+	if (before != SP_REDIS_READY)
+		tell(link, reason);
+	link->state = SP_REDIS_DOWN;
+	link->next_ns = sp_clock_now_ns() + pause_ns(link);
+	link->failed++;
+	link->error[0] = '\0';
+	if (link->fd >= 0)
+		close(link->fd);
+	link->fd = -1;
+	close_reader(link);
+	sp_buffer_clear(&link->out);
+	link->sent = 0;
+	sp_redis__count(&link->client->losses, 1);
+	sp_redis__client_changed(link->client, before == SP_REDIS_READY, false);
+	/* Those that come meanwhile are not among these. */
+	for (; owed > 0; owed--) {
+		sp_redis_owed one = pop_owed(link);
+
+		if (one.batch != NULL)
+			sp_redis__client_lost(link->client, &one, text);
+	}
+}
+
+int64_t sp_redis__link_on_time(sp_redis_link *link, int64_t now_ns)
+{
+	int64_t silent_ns = link->heard_ns + link->client->options.silence_ms * MS;
+
+	if (link->state == SP_REDIS_DOWN) {
+		if (!link->is_listed)
+			return INT64_MAX;
+		if (now_ns >= link->next_ns)
+			sp_redis__link_connect(link);
+		return link->next_ns;
+	}
+	if (link->state == SP_REDIS_CONNECTING) {
+		if (now_ns < link->next_ns)
+			return link->next_ns;
+		sp_redis__link_lose(link, "no connection in time");
+		return link->next_ns;
+	}
+	if (link->owed_count == 0)
+		return INT64_MAX;
+	if (now_ns < silent_ns)
+		return silent_ns;
+	sp_redis__link_lose(link, "it does not answer");
+	return link->next_ns;
+}
+
+/* ---- life ---- */
+
+sp_status sp_redis__link_create(sp_redis_link **out, sp_redis_client *client,
+				const sp_redis_server *server, sp_error *err)
+{
+	sp_redis_link *link = sp_alloc_zero(1, sizeof(*link));
+
+	SP_NEED_MEMORY(link, err, "a connection to Redis");
+	link->client = client;
+	link->server = *server;
+	link->fd = -1;
+	link->is_listed = true;
+	sp_buffer_init(&link->out, (size_t)OUT_BYTES * 2);
+	*out = link;
+	return SP_OK;
+}
+
+void sp_redis__link_destroy(sp_redis_link *link)
+{
+	if (link->fd >= 0)
+		close(link->fd);
+	close_reader(link);
+	sp_buffer_fini(&link->out);
+	sp_free(link->owed);
+	sp_free(link);
+}

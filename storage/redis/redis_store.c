@@ -1,0 +1,404 @@
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "storage/redis/redis_tier_internal.h"
+
+enum {
+	MS = 1000000,
+	LIMIT_MS = 5,
+	PATIENCE_MS = 5000,
+	HPS_PARTITIONS = 16,
+	DATABASES = 2, /* of DeepRec: 0 and 1 */
+};
+
+/* ---- asking while a version is opened ---- */
+
+static sp_redis_how patiently(const sp_redis_store *store)
+{
+	return (sp_redis_how){.deadline_ns = sp_clock_now_ns() + store->patience_ms * MS};
+}
+
+/* Asks for the strings at `keys`; *out is for sp_redis_batch_release(), after a failure, too. */
+static sp_status get(sp_redis_batch **out, const sp_redis_store *store, sp_redis_client *client,
+		     const char *const *keys, size_t count, sp_error *err)
+{
+	const sp_redis_how how = patiently(store);
+
+	*out = sp_redis_batch_create(client);
+	SP_NEED_MEMORY(*out, err, "a question to Redis");
+	for (size_t i = 0; i < count; i++) {
+		sp_redis_batch_begin(*out, keys[i], strlen(keys[i]), 2);
+		sp_redis_batch_add_text(*out, "GET");
+		sp_redis_batch_add_text(*out, keys[i]);
+	}
+	return sp_redis_batch_run(*out, &how, err);
+}
+
+/* ---- the version, in our layout ---- */
+
+static sp_status check_record(const sp_redis_store *store, const sp_redis_store_options *options,
+			      sp_error *err)
+{
+	const sp_redis_version *version = &store->version;
+
+	if (version->full != options->full)
+		return sp_error_set(err, SP_CORRUPT,
+				    "Redis: the record of version %" PRId64
+				    " of model '%s' says %" PRId64,
+				    options->full, options->model, version->full);
+	if (options->content != 0 &&
+	    version->checksum !=
+		    sp_redis_checksum(options->content, version->partitions, version->format))
+		return sp_error_set(err, SP_NOT_FOUND,
+				    "Redis has rows of another checkpoint as version %" PRId64
+				    " of model '%s'",
+				    options->full, options->model);
+	return SP_OK;
+}
+
+static sp_status read_record(sp_redis_store *store, const sp_redis_store_options *options,
+			     const char *key, sp_error *err)
+{
+	sp_redis_batch *batch;
+	const sp_redis_value *answer;
+	sp_status status = get(&batch, store, store->client, &key, 1, err);
+
+	if (status == SP_OK) {
+		answer = sp_redis_batch_answer(batch, 0);
+		if (answer->kind != SP_REDIS_STRING)
+			status = sp_error_set(err, SP_NOT_FOUND,
+					      "Redis does not have version %" PRId64
+					      " of model '%s' yet: there is no key '%s'",
+					      options->full, options->model, key);
+		else
+			status = sp_redis_record_read(&store->version,
+						      (sp_bytes){answer->text, answer->size}, err);
+	}
+	sp_redis_batch_release(batch);
+	return status;
+}
+
+static sp_status find_versioned(sp_redis_store *store, const sp_redis_store_options *options,
+				sp_error *err)
+{
+	const char *key = sp_redis_version_name(store->arena, store->model, options->full);
+
+	SP_NEED_MEMORY(key, err, "the name of a version");
+	SP_TRY(read_record(store, options, key, err));
+	SP_TRY(check_record(store, options, err));
+	sp_redis_mark(store->mark, &store->version);
+	return SP_OK;
+}
+
+/* ---- the version, in DeepRec's layout ---- */
+
+static bool is_text(const sp_redis_value *value, const char *text)
+{
+	return value->kind == SP_REDIS_STRING && value->size == strlen(text) &&
+	       memcmp(value->text, text, value->size) == 0;
+}
+
+/* Whether the database serves the version; *active: whether it serves any. */
+static sp_status check_database(const sp_redis_store *store, const sp_redis_batch *batch,
+				bool *active, sp_error *err)
+{
+	const sp_redis_value *version = sp_redis_batch_answer(batch, 1);
+	int64_t full, latest;
+
+	*active = is_text(sp_redis_batch_answer(batch, 0), "1") && version->kind == SP_REDIS_STRING;
+	if (!*active)
+		return sp_error_set(err, SP_NOT_FOUND, "no database of Redis is active");
+	SP_TRY(sp_redis_deeprec_version_read(&full, &latest,
+					     (sp_bytes){version->text, version->size}, err));
+	if (full != store->version.full)
+		return sp_error_set(err, SP_NOT_FOUND,
+				    "Redis has version %" PRId64 " and not %" PRId64
+				    " of model '%s'",
+				    full, store->version.full, store->model);
+	return SP_OK;
+}
+
+/* Leaves store->client connected to the active database. */
+static sp_status find_deeprec(sp_redis_store *store, const sp_redis_store_options *options,
+			      sp_redis_client_options *how, sp_error *err)
+{
+	static const char *const keys[] = {SP_REDIS_DEEPREC_ACTIVE, SP_REDIS_DEEPREC_VERSION};
+	sp_redis_address address = *options->address;
+	sp_status status = SP_NOT_FOUND;
+	bool active = false;
+
+	how->address = &address;
+	store->version = (sp_redis_version){.full = options->full, .format = SP_ROW_FP32};
+	for (address.db = 0; address.db < DATABASES && status == SP_NOT_FOUND && !active;
+	     address.db++) {
+		sp_redis_batch *batch = NULL;
+
+		sp_redis_client_destroy(store->client);
+		store->client = NULL;
+		status = sp_redis_client_create(&store->client, how, err);
+		if (status == SP_OK)
+			status = get(&batch, store, store->client, keys, 2, err);
+		if (status == SP_OK)
+			status = check_database(store, batch, &active, err);
+		sp_redis_batch_release(batch);
+	}
+	sp_redis_address_fini(&address);
+	return status;
+}
+
+/* ---- opening ---- */
+
+static sp_status check_options(const sp_redis_store_options *options, sp_error *err)
+{
+	if (options->layout == SP_REDIS_DEEPREC && options->is_cluster)
+		return sp_error_set(
+			err, SP_UNSUPPORTED,
+			"DeepRec's layout in Redis has databases, which a cluster has not");
+	if (options->partitions > SP_REDIS_MAX_PARTITIONS)
+		return sp_error_set(err, SP_INVALID,
+				    "%zu partitions of a table in Redis; at most %d",
+				    options->partitions, SP_REDIS_MAX_PARTITIONS);
+	return SP_OK;
+}
+
+static sp_status find_version(sp_redis_store *store, const sp_redis_store_options *options,
+			      sp_error *err)
+{
+	sp_redis_client_options how = {.address = options->address,
+				       .is_cluster = options->is_cluster,
+				       .read_replicas = options->read_replicas};
+	size_t otherwise = options->layout == SP_REDIS_HPS ? HPS_PARTITIONS : 1;
+
+	if (options->layout == SP_REDIS_DEEPREC)
+		return find_deeprec(store, options, &how, err);
+	SP_TRY(sp_redis_client_create(&store->client, &how, err));
+	if (options->layout == SP_REDIS_VERSIONED)
+		return find_versioned(store, options, err);
+	store->version = (sp_redis_version){
+		.full = options->full,
+		.format = SP_ROW_FP32,
+		.partitions = options->partitions != 0 ? options->partitions : otherwise};
+	return SP_OK;
+}
+
+static sp_status create(sp_redis_store **out, const sp_redis_store_options *options, sp_error *err)
+{
+	sp_redis_store *store = sp_alloc_zero(1, sizeof(*store));
+
+	SP_NEED_MEMORY(store, err, "tables in Redis");
+	atomic_init(&store->references, 1);
+	pthread_mutex_init(&store->lock, NULL);
+	for (size_t i = 0; i < SP_REDIS_CHAIN_LOCKS; i++)
+		pthread_mutex_init(&store->chain_locks[i], NULL);
+	store->layout = options->layout;
+	store->is_cluster = options->is_cluster;
+	store->fails = options->fails;
+	store->keep_s = options->keep_s;
+	store->start_ns = sp_clock_now_ns();
+	store->limit_ms = options->limit_ms != 0 ? options->limit_ms : LIMIT_MS;
+	store->patience_ms = options->patience_ms != 0 ? options->patience_ms : PATIENCE_MS;
+	store->cache_bytes = options->cache_bytes;
+	store->policy = options->policy;
+	store->model = sp_alloc_text(options->model);
+	store->arena = sp_arena_create(4096);
+	if (store->model == NULL || store->arena == NULL) {
+		sp_redis_store_release(store);
+		return sp_no_memory(err, "tables in Redis");
+	}
+	*out = store;
+	return SP_OK;
+}
+
+sp_status sp_redis_store_open(sp_redis_store **out, const sp_redis_store_options *options,
+			      sp_error *err)
+{
+	sp_redis_store *store = NULL;
+	sp_status status;
+
+	SP_TRY(check_options(options, err));
+	SP_TRY(create(&store, options, err));
+	status = find_version(store, options, err);
+	if (status != SP_OK) {
+		sp_redis_store_release(store);
+		return status;
+	}
+	*out = store;
+	return SP_OK;
+}
+
+sp_redis_store *sp_redis_store_retain(sp_redis_store *store)
+{
+	if (store != NULL)
+		atomic_fetch_add_explicit(&store->references, 1, memory_order_relaxed);
+	return store;
+}
+
+void sp_redis_store_release(sp_redis_store *store)
+{
+	if (store == NULL ||
+	    atomic_fetch_sub_explicit(&store->references, 1, memory_order_acq_rel) != 1)
+		return;
+	/* The last answers come here. */
+	sp_redis_client_destroy(store->client);
+	for (sp_redis_shelf *shelf = store->shelves; shelf != NULL; shelf = shelf->next)
+		sp_row_cache_destroy(shelf->cache);
+	while (store->free != NULL) {
+		sp_redis_fetch *fetch = store->free;
+
+		store->free = fetch->next;
+		sp_redis__fetch_free(fetch);
+	}
+	pthread_mutex_destroy(&store->lock);
+	for (size_t i = 0; i < SP_REDIS_CHAIN_LOCKS; i++)
+		pthread_mutex_destroy(&store->chain_locks[i]);
+	sp_arena_destroy(store->arena);
+	sp_free(store->model);
+	sp_free(store);
+}
+
+size_t sp_redis_store_cache_bytes(const sp_redis_store *store)
+{
+	return store->cache_bytes;
+}
+
+void sp_redis_store_counters(const sp_redis_store *store, sp_redis_counters *out)
+{
+	sp_redis_client_counters(store->client, out);
+}
+
+/* ---- tables ---- */
+
+static sp_status name_hashes(sp_redis_shelf *shelf, sp_error *err)
+{
+	const sp_redis_store *store = shelf->store;
+
+	shelf->hashes = sp_arena_array(store->arena, shelf->partitions, sizeof(*shelf->hashes));
+	SP_NEED_MEMORY(shelf->hashes, err, "table '%s' in Redis", shelf->name);
+	for (size_t p = 0; p < shelf->partitions; p++) {
+		if (store->layout == SP_REDIS_VERSIONED)
+			shelf->hashes[p] = sp_redis_hash_name(store->arena, store->model,
+							      shelf->name, &store->version, p);
+		else if (store->layout == SP_REDIS_HPS)
+			shelf->hashes[p] = sp_redis_hps_name(store->arena, store->model,
+							     shelf->name, p);
+		else
+			shelf->hashes[p] = sp_redis_tfra_name(store->arena, store->model,
+							      shelf->name, p, shelf->partitions);
+		SP_NEED_MEMORY(shelf->hashes[p], err, "table '%s' in Redis", shelf->name);
+	}
+	return SP_OK;
+}
+
+static sp_status read_row_count(sp_redis_shelf *shelf, const sp_redis_batch *batch, sp_error *err)
+{
+	size_t total = 0;
+
+	for (size_t p = 0; p < shelf->partitions; p++) {
+		const sp_redis_value *answer = sp_redis_batch_answer(batch, p);
+		char number[24] = "";
+
+		if (answer->kind != SP_REDIS_ARRAY || answer->integer != 2 ||
+		    !is_text(&answer[1], shelf->store->mark))
+			return sp_error_set(
+				err, SP_IO,
+				"Redis does not have all of table '%s': hash '%s' has no "
+				"mark of this version",
+				shelf->name, shelf->hashes[p]);
+		if (answer[2].kind == SP_REDIS_STRING && answer[2].size < sizeof(number))
+			memcpy(number, answer[2].text, answer[2].size);
+		total += strtoull(number, NULL, 10);
+	}
+	shelf->row_count = total;
+	return SP_OK;
+}
+
+/* Each hash must have its mark. */
+static sp_status count_rows(sp_redis_shelf *shelf, sp_error *err)
+{
+	const sp_redis_how how = patiently(shelf->store);
+	sp_redis_batch *batch = sp_redis_batch_create(shelf->store->client);
+	sp_status status;
+
+	SP_NEED_MEMORY(batch, err, "a question to Redis");
+	for (size_t p = 0; p < shelf->partitions; p++) {
+		const char *hash = shelf->hashes[p];
+
+		sp_redis_batch_begin(batch, hash, strlen(hash), 4);
+		sp_redis_batch_add_text(batch, "HMGET");
+		sp_redis_batch_add_text(batch, hash);
+		sp_redis_batch_add_text(batch, SP_REDIS_MARK_FIELD);
+		sp_redis_batch_add_text(batch, SP_REDIS_ROWS_FIELD);
+	}
+	status = sp_redis_batch_run(batch, &how, err);
+	if (status == SP_OK)
+		status = read_row_count(shelf, batch, err);
+	sp_redis_batch_release(batch);
+	return status;
+}
+
+static sp_status take_features(sp_redis_shelf *shelf, const sp_redis_table *table, sp_error *err)
+{
+	if (table->feature_count == 0)
+		return sp_error_set(err, SP_INVALID,
+				    "table '%s' has no number in DeepRec's layout in Redis",
+				    table->name);
+	shelf->features = sp_arena_copy(shelf->store->arena, table->features, table->feature_count,
+					table->feature_count, sizeof(*shelf->features));
+	SP_NEED_MEMORY(shelf->features, err, "table '%s' in Redis", table->name);
+	shelf->feature_count = shelf->partitions = table->feature_count;
+	return SP_OK;
+}
+
+/* The store's lock is held: tables of a version may be opened by several threads. */
+static sp_status describe(sp_redis_shelf **out, sp_redis_store *store, const sp_redis_table *table,
+			  sp_error *err)
+{
+	sp_redis_shelf *shelf = sp_arena_zeros(store->arena, 1, sizeof(*shelf));
+
+	SP_NEED_MEMORY(shelf, err, "table '%s' in Redis", table->name);
+	shelf->store = store;
+	shelf->dim = table->dim;
+	shelf->key_size = table->key_size;
+	shelf->row_size = sp_row_format_size(store->version.format, table->dim);
+	shelf->ages = store->keep_s != 0 &&
+		      (store->layout == SP_REDIS_HPS || store->layout == SP_REDIS_TFRA);
+	shelf->codec = sp_row_codec_find(store->version.format);
+	shelf->partitions = store->version.partitions;
+	shelf->row_count = SIZE_MAX;
+	shelf->name = sp_arena_text(store->arena, sp_bytes_of(table->name));
+	SP_NEED_MEMORY(shelf->name, err, "table '%s' in Redis", table->name);
+	if (store->layout == SP_REDIS_DEEPREC)
+		SP_TRY(take_features(shelf, table, err));
+	else
+		SP_TRY(name_hashes(shelf, err));
+	*out = shelf;
+	return SP_OK;
+}
+
+sp_status sp_redis__shelf_create(sp_redis_shelf **out, sp_redis_store *store,
+				 const sp_redis_table *table, sp_error *err)
+{
+	sp_redis_shelf *shelf = NULL;
+	sp_row_cache_options cache;
+	sp_status status;
+
+	pthread_mutex_lock(&store->lock);
+	status = describe(&shelf, store, table, err);
+	pthread_mutex_unlock(&store->lock);
+	if (status == SP_OK && store->layout == SP_REDIS_VERSIONED)
+		status = count_rows(shelf, err);
+	SP_TRY(status);
+	cache = (sp_row_cache_options){.row_size = sp_redis__kept_size(shelf),
+				       .cap_bytes = store->cache_bytes,
+				       .policy = store->policy};
+	SP_TRY(sp_row_cache_create(&shelf->cache, &cache, err));
+	pthread_mutex_lock(&store->lock);
+	shelf->next = store->shelves;
+	store->shelves = shelf;
+	pthread_mutex_unlock(&store->lock);
+	*out = shelf;
+	return SP_OK;
+}
