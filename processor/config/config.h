@@ -21,14 +21,6 @@
 /* DeepRec's number for tables in memory and on an SSD. */
 enum { SP_STORAGE_DRAM_SSDHASH = 12 };
 
-/* Where full checkpoints' rows are. */
-typedef enum sp_feature_store {
-	SP_FEATURES_IN_MEMORY,
-	SP_FEATURES_LOCAL, /* the same */
-	SP_FEATURES_IN_REDIS,
-	SP_FEATURES_IN_REDIS_CLUSTER,
-} sp_feature_store;
-
 /* Where models are: the words of model_store_type. */
 typedef enum sp_config_store {
 	SP_CONFIG_STORE_LOCAL,
@@ -38,6 +30,14 @@ typedef enum sp_config_store {
 	SP_CONFIG_STORE_HTTP,
 	SP_CONFIG_STORE_HTTPS,
 } sp_config_store;
+
+/* Where full checkpoints' rows are. */
+typedef enum sp_feature_store {
+	SP_FEATURES_IN_MEMORY,
+	SP_FEATURES_LOCAL, /* the same */
+	SP_FEATURES_IN_REDIS,
+	SP_FEATURES_IN_REDIS_CLUSTER,
+} sp_feature_store;
 
 typedef struct sp_config {
 	sp_arena *arena;        /* holds the texts */
@@ -127,15 +127,15 @@ typedef struct sp_config {
 SP_MUST_CHECK sp_status sp_config_parse(sp_config *out, const char *json, sp_error *err);
 void sp_config_fini(sp_config *config);
 
-/* Where Redis is, with user and password; for sp_redis_address_fini(). */
-SP_MUST_CHECK sp_status sp_config_redis_address(sp_redis_address *out, const sp_config *config,
-						sp_error *err);
-
 /* Whether any path that is read leads into an object store. */
 bool sp_config_uses_store(const sp_config *config);
 
 /* Tells the store how the buckets and hosts of the configuration's paths are reached. */
 SP_MUST_CHECK sp_status sp_config_set_store(const sp_config *config, sp_error *err);
+
+/* Where Redis is, with user and password; for sp_redis_address_fini(). */
+SP_MUST_CHECK sp_status sp_config_redis_address(sp_redis_address *out, const sp_config *config,
+						sp_error *err);
 
 /* Logs each remark as a warning. */
 void sp_config_log_remarks(const sp_config *config);

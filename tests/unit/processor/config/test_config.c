@@ -657,9 +657,9 @@ static void a_misspelt_key_is_told_with_the_one_that_was_meant(void **state)
 static void what_deeprec_knows_and_has_no_effect_is_told(void **state)
 {
 	(void)state;
-	REMARKS(WITH("\"omp_num_threads\": 4, \"kmp_blocktime\": \"s3cret\", \"cpusets\": null,"
+	REMARKS(WITH("\"omp_num_threads\": 4, \"read_thread_num\": 3, \"cpusets\": null,"
 		     "\"gpu_ids_list\": \"0,1\""),
-		IDLE("gpu_ids_list"), IDLE("omp_num_threads"), IDLE("kmp_blocktime"));
+		IDLE("gpu_ids_list"), IDLE("omp_num_threads"), IDLE("read_thread_num"));
 	REMARKS(WITH("\"model_update_when_memory_is_short\": \"table_by_table\""),
 		"configuration key 'model_update_when_memory_is_short' is an earlier release's and "
 		"has no effect here");
@@ -867,8 +867,8 @@ int main(void)
 		cmocka_unit_test(wrong_types),
 		cmocka_unit_test(values_out_of_range),
 		cmocka_unit_test(what_only_deeprec_does),
-		cmocka_unit_test(redis_needs_an_address_and_rows_as_they_are),
 		cmocka_unit_test(the_type_of_the_store_and_the_paths_agree),
+		cmocka_unit_test(redis_needs_an_address_and_rows_as_they_are),
 		cmocka_unit_test(an_ssd_needs_a_path_and_has_a_size),
 		cmocka_unit_test(rules_are_for_names),
 		cmocka_unit_test(sharding_says_which_slice),
