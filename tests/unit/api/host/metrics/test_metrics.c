@@ -147,7 +147,11 @@ static const char told[] =
 	",\"memory\":1074340000,\"tables\":[{\"table\":\"item \\\\ emb\",\"dim\":16,\"rows\":9000,"
 	"\"overlay_rows\":120,\"memory\":640000},{\"table\":\"user_emb\",\"dim\":16,\"rows\":8,"
 	"\"overlay_rows\":0,\"memory\":7,\"tier\":\"ssd\",\"keys\":512,\"in_memory\":10,"
-	"\"cached\":410,\"missed\":92,\"absent\":3,\"errors\":1,\"bytes_read\":364544}]}";
+	"\"cached\":410,\"missed\":92,\"absent\":3,\"errors\":1,\"bytes_read\":364544}],"
+	"\"row_stream\":{\"connected\":true,\"paused\":false,\"errors\":2,\"lag_messages\":3,"
+	"\"lag_ms\":1500,\"messages\":4,\"rows\":5,\"states\":6,\"batch\":9,"
+	"\"incomplete_batches\":7,\"keys\":8,\"memory\":9,\"memory_limit\":10,"
+	"\"skipped\":{\"format\":11,\"values\":12}}}";
 
 static void write_told(const char *json)
 {
@@ -213,6 +217,21 @@ static void tables_are_told(void **state)
 	assert_line(P "table_read_errors_total" M ",table=\"user_emb\",tier=\"ssd\"} 1");
 	assert_line(P "table_read_bytes_total" M ",table=\"user_emb\",tier=\"ssd\"} 364544");
 	assert_no("table_keys_total" M ",table=\"item");
+}
+
+static void row_streams_are_told(void **state)
+{
+	(void)state;
+	write_told(told);
+	assert_line(P "row_stream_connected" M "} 1");
+	assert_line(P "row_stream_paused" M "} 0");
+	assert_line(P "row_stream_errors_total" M "} 2");
+	assert_line(P "row_stream_lag_messages" M "} 3");
+	assert_line(P "row_stream_lag_seconds" M "} 1.5");
+	assert_line(P "row_stream_rows_total" M "} 5");
+	assert_line(P "row_stream_states_total" M "} 6");
+	assert_line(P "row_stream_memory_bytes" M "} 9");
+	assert_line(P "row_stream_skipped_total" M ",reason=\"values\"} 12");
 }
 
 /* As a SavedModel alone has it, and before there is any version. */
@@ -467,12 +486,19 @@ int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		CASE(heads_and_samples),       CASE(values_of_labels_are_escaped),
-		CASE(limits_are_powers),       CASE(times_fall_into_buckets),
-		CASE(versions_are_told),       CASE(tables_are_told),
-		CASE(little_is_told),          CASE(what_is_not_that_json_is_refused),
-		CASE(without_memory),          CASE(answers_are_told),
-		CASE(memory_is_told_by_owner), CASE(exemplars_are_told_to_those_who_can_read_them),
+		CASE(heads_and_samples),
+		CASE(values_of_labels_are_escaped),
+		CASE(limits_are_powers),
+		CASE(times_fall_into_buckets),
+		CASE(versions_are_told),
+		CASE(tables_are_told),
+		CASE(row_streams_are_told),
+		CASE(little_is_told),
+		CASE(what_is_not_that_json_is_refused),
+		CASE(without_memory),
+		CASE(answers_are_told),
+		CASE(memory_is_told_by_owner),
+		CASE(exemplars_are_told_to_those_who_can_read_them),
 	};
 
 	return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
