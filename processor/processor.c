@@ -34,6 +34,7 @@ struct sp_processor {
 	sp_published *published;
 	sp_updater *updater;
 	sp_timeline *timeline; /* NULL: no request is traced */
+	bool uses_store;       /* of objects */
 
 	pthread_mutex_t pool_lock; /* protects `pool` */
 	sp_thread_pool *pool;      /* NULL before the first job */
@@ -65,6 +66,11 @@ static sp_status open_configured(sp_processor *processor, const char *json, sp_e
 
 	SP_TRY(sp_config_parse(&processor->config, json, err));
 	sp_config_log_remarks(config);
+	if (sp_config_uses_store(config)) {
+		sp_object_store_open();
+		processor->uses_store = true;
+		SP_TRY(sp_config_set_store(config, err));
+	}
 	processor->config.embeddings.closing = &processor->closing;
 	processor->config.embeddings.serving = &processor->serving;
 	sessions = (sp_session_group_options){
@@ -116,6 +122,8 @@ void sp_processor_close(sp_processor *processor)
 	sp_session_group_destroy(processor->acquire_slots);
 	sp_session_group_destroy(processor->group);
 	sp_config_fini(&processor->config);
+	if (processor->uses_store)
+		sp_object_store_close();
 	sp_free(processor);
 }
 
@@ -160,25 +168,32 @@ static size_t overlay_rows(const sp_table *table)
 
 static void append_counters(sp_buffer *json, const sp_table_counters *c)
 {
-	sp_buffer_printf(json,
-			 ",\"tier\":\"%s\",\"keys\":%" PRIu64 ",\"in_memory\":%" PRIu64
-			 ",\"cached\":%" PRIu64 ",\"missed\":%" PRIu64 ",\"absent\":%" PRIu64
-			 ",\"errors\":%" PRIu64 ",\"bytes_read\":%" PRIu64,
-			 c->tier, c->keys, c->in_memory, c->cached, c->missed, c->absent, c->errors,
-			 c->bytes_read);
+	sp_buffer_printf(json, ",\"keys\":%" PRIu64 ",\"absent\":%" PRIu64, c->keys, c->absent);
+	if (c->tier != NULL)
+		sp_buffer_printf(
+			json,
+			",\"tier\":\"%s\",\"in_memory\":%" PRIu64 ",\"cached\":%" PRIu64
+			",\"missed\":%" PRIu64 ",\"errors\":%" PRIu64 ",\"bytes_read\":%" PRIu64,
+			c->tier, c->in_memory, c->cached, c->missed, c->errors, c->bytes_read);
+	if (c->servers != 0)
+		sp_buffer_printf(json,
+				 ",\"defaulted\":%" PRIu64 ",\"servers\":%" PRIu64
+				 ",\"servers_up\":%" PRIu64 ",\"round_trips\":%" PRIu64
+				 ",\"round_trip_us\":%" PRIu64,
+				 c->defaulted, c->servers, c->servers_up, c->round_trips,
+				 c->round_trip_ns / 1000);
 }
 
 static void append_table(sp_buffer *json, const sp_table *table)
 {
-	sp_table_counters counters;
+	sp_table_counters counters = sp_table_count(table);
 
 	sp_buffer_append_text(json, "{\"table\":");
 	sp_json_text_append(json, sp_bytes_of(sp_table_name(table)));
 	sp_buffer_printf(json, ",\"dim\":%zu,\"rows\":%zu,\"overlay_rows\":%zu,\"memory\":%zu",
 			 sp_table_dim(table), sp_table_row_count(table), overlay_rows(table),
 			 sp_table_footprint(table));
-	if (sp_table_count(table, &counters))
-		append_counters(json, &counters);
+	append_counters(json, &counters);
 	sp_buffer_append_char(json, '}');
 }
 

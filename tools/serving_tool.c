@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "object_store/object_store.h"
 #include "tools/tool.h"
 
 /*
@@ -66,10 +67,12 @@ static const command commands[] = {
 	{"image", sp_tool_image, 0, true},      {"publish", sp_tool_publish, 1, true},
 };
 
+/* Of a flag only its name is shown: what it is given may be a secret. */
 static int usage(const char *what, const char *word)
 {
-	fprintf(stderr, "serving_tool: %s%s%s\nserving_tool --help says more\n", what,
-		word != NULL ? " " : "", word != NULL ? word : "");
+	fprintf(stderr, "serving_tool: %s%s%.*s\nserving_tool --help says more\n", what,
+		word != NULL ? " " : "", word != NULL ? (int)strcspn(word, "=") : 0,
+		word != NULL ? word : "");
 	return SP_TOOL_USAGE;
 }
 
@@ -239,7 +242,10 @@ static int parse_and_run(sp_tool *tool, char **words, size_t count)
 	if (count < 2)
 		return usage("which PATH?", NULL);
 	if (count - 2 > c->most_arguments)
-		return usage("one word too many:", words[2]);
+		return usage("one word too many:",
+			     strstr(words[2 + c->most_arguments], "://") != NULL
+				     ? NULL
+				     : words[2 + c->most_arguments]);
 	tool->arguments = words + 2;
 	tool->argument_count = count - 2;
 	sp_report_init(&tool->report, stdout, tool->json);
@@ -259,10 +265,12 @@ int main(int argc, char **argv)
 		else if (strcmp(argv[i], "--version") == 0)
 			return puts("serving_tool " PACKAGE_VERSION) < 0;
 	sp_log_set_level(SP_LOG_WARNING);
+	sp_object_store_open();
 	tool.arena = sp_arena_create(64 << 10);
 	if (tool.arena == NULL)
 		return SP_TOOL_BROKEN;
 	code = parse_and_run(&tool, argv + 1, argc > 0 ? (size_t)argc - 1 : 0);
 	sp_arena_destroy(tool.arena);
+	sp_object_store_close();
 	return code;
 }

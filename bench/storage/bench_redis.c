@@ -6,20 +6,30 @@
  *
  * URL is that of a redis-server that may be filled with a table of ROWS rows of DIM floats in our
  * layout, in 16 hashes ("unix:PATH", "HOST:PORT"); what an earlier run has left is used again.
- * Rounds of half a second alternate; rates are the medians.  Prints a line of JSON each for
+ * Rounds of half a second alternate; numbers are medians over them.  Prints a line of JSON each for
  *
- *   rate     CALLERS threads that look up KEYS random keys at a time, none of them in memory, and
- * as many bare clients (hiredis), each with a connection and a request more in flight than is
- * answered: a request is 16 pipelined HMGETs rows_s, bare_s  rows per second of_bare         their
- * ratio, the median over the rounds latency  one thread, KEYS keys of two tables together, of which
- * on average 2 % are not in memory hits_p50_us, hits_p99_us    all keys in memory mixed_p50_us,
- * mixed_p99_us  2 % not added_p50_us, added_p99_us  the differences
+ *   rate     `callers` threads that look up `keys` random keys at a time; those few in memory
+ *            are not counted
+ *
+ *      Against them as many bare clients (hiredis), with a connection each, which send the same
+ *      commands, pipelined, and read the answers.
+ *
+ *      rows_s, bare_s       rows per second
+ *      of_bare              their ratio
+ *      cpu_ns, bare_cpu_ns  processor time per row in this process
+ *
+ *   latency  one thread, `keys` keys at a time
+ *
+ *      hits_p50_us, hits_p99_us    all keys in memory
+ *      mixed_p50_us, mixed_p99_us  on average 2 % not
+ *      added_p50_us, added_p99_us  the differences
  */
 #include <hiredis/hiredis.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
@@ -289,6 +299,8 @@ static size_t send_bare(const bench *b, bare *c, uint64_t *seed)
 		c->sizes[words++] = 5;
 		c->words[words] = b->hashes[p];
 		c->sizes[words++] = strlen(b->hashes[p]);
+		c->words[words] = SP_REDIS_MARK_FIELD;
+		c->sizes[words++] = 1;
 		for (size_t i = 0; i < c->counts[p]; i++) {
 			c->words[words] = (const char *)&c->by_hash[p][i];
 			c->sizes[words++] = sizeof(int64_t);
@@ -297,15 +309,6 @@ static size_t send_bare(const bench *b, bare *c, uint64_t *seed)
 		commands++;
 	}
 	return commands;
-}
-
-static void write_out(redisContext *c)
-{
-	int done = 0;
-
-	while (done == 0)
-		if (redisBufferWrite(c, &done) != REDIS_OK)
-			fail(c->errstr);
 }
 
 static void receive_bare(redisContext *c, size_t commands)
@@ -324,20 +327,11 @@ static sp_status call_bare(void *context, size_t part, sp_error *err)
 	bench *b = context;
 	uint64_t seed = part * 1000 + (uint64_t)b->end_ns, done = 0;
 	bare *c = must(malloc(sizeof(*c)));
-	size_t before;
 
 	(void)err;
 	c->connection = connect_bare(b);
-	before = send_bare(b, c, &seed);
-	write_out(c->connection);
-	for (; sp_clock_now_ns() < b->end_ns; done += b->keys) {
-		size_t sent = send_bare(b, c, &seed);
-
-		write_out(c->connection);
-		receive_bare(c->connection, before);
-		before = sent;
-	}
-	receive_bare(c->connection, before);
+	for (; sp_clock_now_ns() < b->end_ns; done += b->keys)
+		receive_bare(c->connection, send_bare(b, c, &seed));
 	atomic_fetch_add(&b->count, done);
 	redisFree(c->connection);
 	free(c);
@@ -346,14 +340,31 @@ static sp_status call_bare(void *context, size_t part, sp_error *err)
 
 /* ---- rounds ---- */
 
-static double rate(bench *b, sp_parallel_step *step)
+/* Processor time of this process. */
+static double cpu_ns(void)
+{
+	struct rusage use;
+
+	getrusage(RUSAGE_SELF, &use);
+	return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1e9 +
+	       (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1e3;
+}
+
+/* Rows per second; *cost: processor time per row. */
+static double rate(bench *b, sp_parallel_step *step, double *cost)
 {
 	int64_t start = sp_clock_now_ns();
+	double cpu = cpu_ns();
+	sp_tier_counters before, after;
 	sp_error error;
 
 	atomic_store(&b->count, 0);
 	b->end_ns = start + ROUND_NS;
+	b->tier->kind->counters(b->tier, &before);
 	check(sp_parallel_run(b->callers, b->callers, step, b, &error), &error);
+	b->tier->kind->counters(b->tier, &after);
+	atomic_fetch_sub(&b->count, after.hot_hits - before.hot_hits);
+	*cost = (cpu_ns() - cpu) / (double)atomic_load(&b->count);
 	return (double)atomic_load(&b->count) / ((double)(sp_clock_now_ns() - start) / 1e9);
 }
 
@@ -373,19 +384,21 @@ static double at(double *values, size_t count, double part)
 static void measure_rate(bench *b, size_t keys, size_t callers)
 {
 	double ours[MAX_ROUNDS], bares[MAX_ROUNDS], ratios[MAX_ROUNDS];
+	double costs[MAX_ROUNDS], bare_costs[MAX_ROUNDS];
 
 	b->keys = keys;
 	b->callers = callers;
-	rate(b, call);
+	rate(b, call, costs);
 	for (size_t r = 0; r < b->rounds; r++) {
-		bares[r] = rate(b, call_bare);
-		ours[r] = rate(b, call);
+		bares[r] = rate(b, call_bare, &bare_costs[r]);
+		ours[r] = rate(b, call, &costs[r]);
 		ratios[r] = ours[r] / bares[r];
 	}
 	printf("{\"case\":\"rate\",\"keys\":%zu,\"callers\":%zu,\"rows_s\":%.0f,\"bare_s\":%.0f,"
-	       "\"of_bare\":%.3f}\n",
+	       "\"of_bare\":%.3f,\"cpu_ns\":%.0f,\"bare_cpu_ns\":%.0f}\n",
 	       keys, callers, at(ours, b->rounds, 0.5), at(bares, b->rounds, 0.5),
-	       at(ratios, b->rounds, 0.5));
+	       at(ratios, b->rounds, 0.5), at(costs, b->rounds, 0.5),
+	       at(bare_costs, b->rounds, 0.5));
 	fflush(stdout);
 }
 
@@ -477,7 +490,7 @@ int main(int argc, char **argv)
 	check(sp_redis_address_parse(&b.address, argv[1], &error), &error);
 	snprintf(name, sizeof(name), "%zux%zu", b.rows, b.dim);
 	prepare(&b, name, arena);
-	open_table(&b, 1, name);
+	open_table(&b, b.rows * b.dim / 25, name);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		for (size_t callers = 1; callers <= 4; callers *= 2)
 			measure_rate(&b, keys[i], callers);

@@ -63,6 +63,8 @@ static sp_status unpin(sp_update_state *u, bool reload, sp_error *err)
 		s = situation_of(u, SP_ORDER_RELOAD);
 		sp_attempts_forget(&u->attempts);
 		s.newest.found = sp_source_discover(&u->source, &found, &s.newest.why);
+		if (s.newest.found == SP_OK)
+			sp_recall_apply(&u->recall, &u->source, &found.version);
 		s.newest.version = found.version;
 		status = act(u, &s, err);
 	}
@@ -246,6 +248,7 @@ void sp_update__obey(sp_update_state *u, sp_order *order)
 	char from[SP_FOUND_STEPS_SIZE], to[SP_FOUND_STEPS_SIZE];
 
 	sp_arena_reset(u->source.arena);
+	sp_source_refresh(&u->source);
 	sp_found_steps(from, u->versions.live->full_step, u->versions.live->delta_step);
 	order->status = carry_out(u, order, &order->error);
 	sp_found_steps(to, u->versions.live->full_step, u->versions.live->delta_step);

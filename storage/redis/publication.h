@@ -76,14 +76,6 @@ typedef struct sp_redis_publication_counts {
 	uint64_t rows_compared; /* read back */
 } sp_redis_publication_counts;
 
-/*
- * Whether the version is complete in Redis: its record is there, or, in the deeprec layout, its
- * database is active.  Takes no lock.
- */
-SP_MUST_CHECK sp_status sp_redis_publication_find(bool *is_there,
-						  const sp_redis_publication_options *options,
-						  sp_error *err);
-
 /* Takes the lock.  The texts and addresses of `options` must stay valid. */
 SP_MUST_CHECK sp_status sp_redis_publication_open(sp_redis_publication **out,
 						  const sp_redis_publication_options *options,
@@ -113,6 +105,15 @@ sp_redis_publication_counts sp_redis_publication_counts_of(const sp_redis_public
 
 /* Gives the lock back.  NULL is fine. */
 void sp_redis_publication_close(sp_redis_publication *publication);
+
+/*
+ * For who reads a version: if its keys expire, they do so keep_seconds from now at the earliest.
+ * options->version is that of `full` in Redis, whose rows are those of `content`; what it says
+ * besides `full` is ignored.  SP_NOT_FOUND if it is not there.  In the deeprec layout nothing
+ * expires.
+ */
+SP_MUST_CHECK sp_status sp_redis_publication_keep(const sp_redis_publication_options *options,
+						  uint64_t content, sp_error *err);
 
 /*
  * Makes a version current that was before and has not expired: the one of the full checkpoint

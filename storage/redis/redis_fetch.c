@@ -9,8 +9,8 @@
 
 /*
  * Rows on their way are found by table and key in the store's chains, from the moment they are
- * wanted until the last answer of their batch has come.  Answers come in the client's thread, which
- * writes a row's bytes once, then its state, and offers it to the cache.
+ * wanted until the last answer of their batch has come and they are filed in the cache.  Answers
+ * come in the client's thread, which writes a row's bytes once, then its state.
  */
 
 enum {
@@ -67,11 +67,12 @@ sp_redis_fetch *sp_redis__fetch_create(sp_redis_store *store, size_t count, size
 		sp_condition_init(&fetch->done);
 	}
 	fetch->count = fetch->size = fetch->piece_count = 0;
-	fetch->is_confirmed = fetch->is_done = false;
+	fetch->is_confirmed = fetch->is_done = fetch->is_left = false;
 	fetch->reason[0] = '\0';
 	atomic_init(&fetch->references, 1);
 	/* At worst each row is a piece, and one asks for the version. */
 	if (make_room(&fetch->rows, &fetch->capacity, count, sizeof(*fetch->rows)) &&
+	    make_room(&fetch->states, &fetch->state_capacity, count, 1) &&
 	    make_room(&fetch->bytes, &fetch->byte_capacity, bytes, 1) &&
 	    make_room(&fetch->pieces, &fetch->piece_capacity, count + 1, sizeof(*fetch->pieces)))
 		return fetch;
@@ -84,6 +85,7 @@ void sp_redis__fetch_free(sp_redis_fetch *fetch)
 	pthread_cond_destroy(&fetch->done);
 	pthread_mutex_destroy(&fetch->lock);
 	sp_free(fetch->rows);
+	sp_free(fetch->states);
 	sp_free(fetch->bytes);
 	sp_free(fetch->pieces);
 	sp_free(fetch);
@@ -116,46 +118,91 @@ static sp_redis_row **chain_of(sp_redis_store *store, const sp_redis_shelf *shel
 	return &store->chains[h >> 32 & (SP_REDIS_CHAINS - 1)];
 }
 
+/* Neighbours have different locks. */
+static pthread_mutex_t *lock_of(sp_redis_store *store, sp_redis_row *const *chain)
+{
+	return &store->chain_locks[(size_t)(chain - store->chains) % SP_REDIS_CHAIN_LOCKS];
+}
+
 sp_redis_row *sp_redis__fetch_want(sp_redis_fetch *own, sp_redis_shelf *shelf, int64_t key,
 				   uint32_t partition)
 {
 	sp_redis_row **chain = chain_of(own->store, shelf, key), *row;
+	pthread_mutex_t *lock = lock_of(own->store, chain);
 
+	pthread_mutex_lock(lock);
 	for (row = *chain; row != NULL; row = row->next)
 		if (row->key == key && row->shelf == shelf)
 			break;
 	if (row == NULL) {
+		atomic_store_explicit(&own->states[own->count], SP_REDIS_ROW_OPEN,
+				      memory_order_relaxed);
 		row = &own->rows[own->count++];
 		row->next = *chain;
 		row->fetch = own;
 		row->shelf = shelf;
 		row->key = key;
 		row->partition = partition;
-		row->is_missing = false;
 		row->at = own->size;
-		atomic_store_explicit(&row->state, SP_REDIS_ROW_OPEN, memory_order_relaxed);
-		own->size += shelf->row_size;
+		own->size += sp_redis__kept_size(shelf);
 		*chain = row;
 	}
 	atomic_fetch_add_explicit(&row->fetch->references, 1, memory_order_relaxed);
+	pthread_mutex_unlock(lock);
 	return row;
 }
 
-/* The rows are not on their way any more. */
-static void unchain(sp_redis_fetch *fetch)
+/* The row is not on its way any more. */
+static void unchain(sp_redis_store *store, const sp_redis_row *row)
 {
-	sp_redis_store *store = fetch->store;
+	sp_redis_row **at = chain_of(store, row->shelf, row->key);
+	pthread_mutex_t *lock = lock_of(store, at);
 
-	pthread_mutex_lock(&store->lock);
+	pthread_mutex_lock(lock);
+	while (*at != row)
+		at = &(*at)->next;
+	*at = row->next;
+	pthread_mutex_unlock(lock);
+}
+
+/* Offers a row to the cache. */
+static void keep(const sp_redis_row *row, sp_redis_row_state state)
+{
+	sp_redis_shelf *shelf = row->shelf;
+	const char *bytes = row->fetch->bytes + row->at;
+
+	if (state == SP_REDIS_ROW_FOUND)
+		sp_redis__count_up(&shelf->bytes_read, shelf->row_size);
+	if (shelf->ages) /* an older row of the key may be held */
+		sp_row_cache_replace(shelf->cache, row->key, bytes);
+	else if (state == SP_REDIS_ROW_ABSENT)
+		bytes = NULL;
+	sp_row_cache_fill(shelf->cache, row->key, bytes);
+}
+
+/* When the fetch is done. */
+static void file_away(sp_redis_fetch *fetch)
+{
 	for (size_t i = 0; i < fetch->count; i++) {
-		sp_redis_row *row = &fetch->rows[i];
-		sp_redis_row **at = chain_of(store, row->shelf, row->key);
+		const sp_redis_row *row = &fetch->rows[i];
+		sp_redis_row_state state = sp_redis__row_state(row, true);
 
-		while (*at != row)
-			at = &(*at)->next;
-		*at = row->next;
+		if (state != SP_REDIS_ROW_OPEN)
+			keep(row, state);
+		unchain(fetch->store, row);
 	}
-	pthread_mutex_unlock(&store->lock);
+}
+
+void sp_redis__fetch_leave(sp_redis_fetch *fetch)
+{
+	bool is_done;
+
+	pthread_mutex_lock(&fetch->lock);
+	is_done = fetch->is_done;
+	fetch->is_left = !is_done;
+	pthread_mutex_unlock(&fetch->lock);
+	if (is_done)
+		file_away(fetch);
 }
 
 /* ---- answers ---- */
@@ -173,32 +220,40 @@ static void note(sp_redis_fetch *fetch, const char *text)
 	note_reason(fetch, text, strlen(text));
 }
 
-static void settle(sp_redis_row *row, sp_redis_row_state state)
+/* Writes the stamp behind the row.  An absent key has one, too, behind zeros. */
+static void stamp(const sp_redis_shelf *shelf, char *bytes, bool is_absent)
 {
-	const char *bytes = state == SP_REDIS_ROW_FOUND ? row->fetch->bytes + row->at : NULL;
+	sp_redis_stamp value = sp_redis__age(shelf->store, sp_clock_now_ns()) << 1 | is_absent;
 
-	atomic_store_explicit(&row->state, (uint8_t)state, memory_order_release);
-	sp_row_cache_fill(row->shelf->cache, row->key, bytes);
+	if (is_absent)
+		memset(bytes, 0, shelf->row_size);
+	memcpy(bytes + shelf->row_size, &value, sizeof(value));
 }
 
-static void take_row(sp_redis_fetch *fetch, sp_redis_row *row, const sp_redis_value *value)
+static void take_row(sp_redis_fetch *fetch, const sp_redis_piece *piece, size_t index,
+		     const sp_redis_value *value)
 {
+	const sp_redis_shelf *shelf = piece->shelf;
+	char *bytes = fetch->bytes + piece->at + index * sp_redis__kept_size(shelf);
+	_Atomic uint8_t *state = &fetch->states[piece->first + index];
+	bool is_absent = value->kind == SP_REDIS_NIL;
+	sp_redis_row_state now = SP_REDIS_ROW_FOUND;
+
 	/* After a lost connection the same answer may come again. */
-	if (atomic_load_explicit(&row->state, memory_order_relaxed) != SP_REDIS_ROW_OPEN)
+	if (atomic_load_explicit(state, memory_order_relaxed) != SP_REDIS_ROW_OPEN)
 		return;
-	if (value->kind == SP_REDIS_NIL) {
-		row->is_missing = true;
-		if (fetch->store->layout != SP_REDIS_DEEPREC)
-			settle(row, SP_REDIS_ROW_ABSENT);
-		return;
-	}
-	if (value->kind != SP_REDIS_STRING || value->size != row->shelf->row_size) {
+	if (!is_absent && (value->kind != SP_REDIS_STRING || value->size != shelf->row_size)) {
 		note(fetch, "a row in Redis has another size than the table's");
 		return;
 	}
-	memcpy(fetch->bytes + row->at, value->text, value->size);
-	sp_redis__count_up(&row->shelf->bytes_read, value->size);
-	settle(row, SP_REDIS_ROW_FOUND);
+	if (is_absent)
+		now = fetch->store->layout == SP_REDIS_DEEPREC ? SP_REDIS_ROW_MISSING
+							       : SP_REDIS_ROW_ABSENT;
+	else
+		memcpy(bytes, value->text, value->size);
+	if (shelf->ages)
+		stamp(shelf, bytes, is_absent);
+	atomic_store_explicit(state, (uint8_t)now, memory_order_release);
 }
 
 /* The whole answer to a command, or the beginning of it. */
@@ -253,19 +308,20 @@ static void take(void *owner, size_t command, const sp_redis_value *value)
 			note(fetch, "Redis does not have all rows of the version any more");
 		return;
 	}
-	take_row(fetch, &fetch->rows[piece->first + index], value);
+	take_row(fetch, piece, index, value);
 }
 
 static void finish(sp_redis_fetch *fetch)
 {
-	for (size_t i = 0; i < fetch->count && fetch->is_confirmed; i++)
-		if (fetch->rows[i].is_missing)
-			settle(&fetch->rows[i], SP_REDIS_ROW_ABSENT);
-	unchain(fetch);
+	bool is_left;
+
 	pthread_mutex_lock(&fetch->lock);
 	fetch->is_done = true;
-	pthread_cond_broadcast(&fetch->done);
+	is_left = fetch->is_left;
 	pthread_mutex_unlock(&fetch->lock);
+	pthread_cond_broadcast(&fetch->done);
+	if (is_left)
+		file_away(fetch);
 	sp_redis__fetch_release(fetch);
 }
 
@@ -327,9 +383,8 @@ static bool goes_on(const sp_redis_fetch *fetch, const sp_redis_piece *piece, si
 {
 	const sp_redis_row *first = &fetch->rows[piece->first], *row = &fetch->rows[i];
 
-	return piece->count < PIECE &&
-	       (fetch->store->layout == SP_REDIS_DEEPREC ||
-		(row->shelf == first->shelf && row->partition == first->partition));
+	return piece->count < PIECE && row->shelf == first->shelf &&
+	       (fetch->store->layout == SP_REDIS_DEEPREC || row->partition == first->partition);
 }
 
 static void add_commands(sp_redis_batch *batch, sp_redis_fetch *fetch)
@@ -339,7 +394,9 @@ static void add_commands(sp_redis_batch *batch, sp_redis_fetch *fetch)
 	for (size_t i = 0; i < fetch->count;) {
 		sp_redis_piece *piece = &fetch->pieces[fetch->piece_count++];
 
-		*piece = (sp_redis_piece){.first = (uint32_t)i};
+		*piece = (sp_redis_piece){.shelf = fetch->rows[i].shelf,
+					  .at = fetch->rows[i].at,
+					  .first = (uint32_t)i};
 		for (; i < fetch->count && goes_on(fetch, piece, i); i++)
 			piece->count++;
 		if (by_hash)

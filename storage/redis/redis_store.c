@@ -191,9 +191,13 @@ static sp_status create(sp_redis_store **out, const sp_redis_store_options *opti
 	SP_NEED_MEMORY(store, err, "tables in Redis");
 	atomic_init(&store->references, 1);
 	pthread_mutex_init(&store->lock, NULL);
+	for (size_t i = 0; i < SP_REDIS_CHAIN_LOCKS; i++)
+		pthread_mutex_init(&store->chain_locks[i], NULL);
 	store->layout = options->layout;
 	store->is_cluster = options->is_cluster;
 	store->fails = options->fails;
+	store->keep_s = options->keep_s;
+	store->start_ns = sp_clock_now_ns();
 	store->limit_ms = options->limit_ms != 0 ? options->limit_ms : LIMIT_MS;
 	store->patience_ms = options->patience_ms != 0 ? options->patience_ms : PATIENCE_MS;
 	store->cache_bytes = options->cache_bytes;
@@ -248,6 +252,8 @@ void sp_redis_store_release(sp_redis_store *store)
 		sp_redis__fetch_free(fetch);
 	}
 	pthread_mutex_destroy(&store->lock);
+	for (size_t i = 0; i < SP_REDIS_CHAIN_LOCKS; i++)
+		pthread_mutex_destroy(&store->chain_locks[i]);
 	sp_arena_destroy(store->arena);
 	sp_free(store->model);
 	sp_free(store);
@@ -357,6 +363,8 @@ static sp_status describe(sp_redis_shelf **out, sp_redis_store *store, const sp_
 	shelf->dim = table->dim;
 	shelf->key_size = table->key_size;
 	shelf->row_size = sp_row_format_size(store->version.format, table->dim);
+	shelf->ages = store->keep_s != 0 &&
+		      (store->layout == SP_REDIS_HPS || store->layout == SP_REDIS_TFRA);
 	shelf->codec = sp_row_codec_find(store->version.format);
 	shelf->partitions = store->version.partitions;
 	shelf->row_count = SIZE_MAX;
@@ -383,7 +391,7 @@ sp_status sp_redis__shelf_create(sp_redis_shelf **out, sp_redis_store *store,
 	if (status == SP_OK && store->layout == SP_REDIS_VERSIONED)
 		status = count_rows(shelf, err);
 	SP_TRY(status);
-	cache = (sp_row_cache_options){.row_size = shelf->row_size,
+	cache = (sp_row_cache_options){.row_size = sp_redis__kept_size(shelf),
 				       .cap_bytes = store->cache_bytes,
 				       .policy = store->policy};
 	SP_TRY(sp_row_cache_create(&shelf->cache, &cache, err));

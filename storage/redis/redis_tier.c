@@ -41,6 +41,7 @@ typedef struct read_state {
 	void *rows;                   /* [CACHE_BLOCK] of the widest table */
 	size_t miss_count, wanted_count;
 	size_t bytes; /* of the rows that are wanted */
+	sp_redis_stamp now;
 } read_state;
 
 static sp_redis_shelf *shelf_of(const sp_tier *tier)
@@ -82,6 +83,20 @@ static size_t scratch_size(const sp_tier *tier, size_t count)
 
 /* ---- the cache ---- */
 
+/* What the cache knows of a key; a row that is too old is a miss. */
+static sp_row_cache_answer judge(const sp_redis_shelf *shelf, sp_row_cache_answer answer,
+				 const char *row, sp_redis_stamp now)
+{
+	sp_redis_stamp stamp;
+
+	if (answer != SP_ROW_CACHE_ROW || !shelf->ages)
+		return answer;
+	memcpy(&stamp, row + shelf->row_size, sizeof(stamp));
+	if ((int64_t)now - (stamp >> 1) >= shelf->store->keep_s)
+		return SP_ROW_CACHE_MISS;
+	return (stamp & 1) != 0 ? SP_ROW_CACHE_ABSENT : SP_ROW_CACHE_ROW;
+}
+
 /* Looks up a block of a read's keys and lists the misses; returns the hits. */
 static size_t read_cached(read_state *state, const sp_tier_read *reads, size_t r, size_t first,
 			  size_t count)
@@ -92,20 +107,21 @@ static size_t read_cached(read_state *state, const sp_tier_read *reads, size_t r
 
 	sp_row_cache_read(shelf->cache, read->keys + first, count, state->answers, state->rows);
 	for (size_t i = 0; i < count; i++) {
+		const char *row = (const char *)state->rows + i * stride;
+		sp_row_cache_answer answer = judge(shelf, state->answers[i], row, state->now);
 		size_t at = first + i;
 
-		if (state->answers[i] == SP_ROW_CACHE_MISS) {
+		if (answer == SP_ROW_CACHE_MISS) {
 			state->misses[state->miss_count++] = (sp_key_miss){
 				read->keys[at], (uint32_t)r, (uint32_t)at};
 			continue;
 		}
 		hits++;
-		read->found[at] = state->answers[i] == SP_ROW_CACHE_ROW;
+		read->found[at] = answer == SP_ROW_CACHE_ROW;
 		if (!read->found[at])
 			continue;
 		found++;
-		shelf->codec->decode(shelf->dim, (const char *)state->rows + i * stride,
-				     read->rows[at]);
+		shelf->codec->decode(shelf->dim, row, read->rows[at]);
 	}
 	if (hits != found)
 		sp_redis__count_up(&shelf->absent, hits - found);
@@ -161,13 +177,12 @@ static size_t group_misses(read_state *state, const sp_tier_read *reads, size_t 
 		state->wanted[state->wanted_count++] = (wanted_key){.first = at};
 	}
 	sp_key_miss_sort(state->order + start, state->wanted_count - start);
-	state->bytes += (state->wanted_count - start) * shelf->row_size;
+	state->bytes += (state->wanted_count - start) * sp_redis__kept_size(shelf);
 	return end;
 }
 
 static void want(read_state *state, const sp_tier_read *reads, sp_redis_fetch *own)
 {
-	pthread_mutex_lock(&own->store->lock);
 	for (size_t i = 0; i < state->wanted_count; i++) {
 		const sp_key_miss *next = &state->order[i];
 		wanted_key *wanted = &state->wanted[next->at];
@@ -176,19 +191,19 @@ static void want(read_state *state, const sp_tier_read *reads, sp_redis_fetch *o
 						   state->misses[wanted->first].key,
 						   (uint32_t)next->key);
 	}
-	pthread_mutex_unlock(&own->store->lock);
 }
 
 /* ---- what has come ---- */
 
 /* Copies the row of a wanted key to all of its places; false: there is no answer. */
-static bool copy_out(const read_state *state, const sp_tier_read *reads, const wanted_key *wanted)
+static bool copy_out(const read_state *state, const sp_tier_read *reads, const wanted_key *wanted,
+		     bool in_time)
 {
 	const sp_key_miss *miss = &state->misses[wanted->first];
 	const sp_tier_read *read = &reads[miss->read];
 	const sp_redis_row *row = wanted->row;
 	const sp_redis_shelf *shelf = row->shelf;
-	int how = atomic_load_explicit(&row->state, memory_order_acquire);
+	sp_redis_row_state how = sp_redis__row_state(row, in_time);
 	const sp_key_miss *end = state->misses + state->miss_count;
 	size_t copies = 0;
 
@@ -238,7 +253,7 @@ static sp_status collect(read_state *state, const sp_tier_read *reads, int64_t d
 		if (fetch != last)
 			in_time = sp_redis__fetch_wait(fetch, deadline_ns);
 		last = fetch;
-		if (!copy_out(state, reads, &state->wanted[i]) && fails && status == SP_OK)
+		if (!copy_out(state, reads, &state->wanted[i], in_time) && fails && status == SP_OK)
 			status = explain(state->wanted[i].row, in_time, err);
 	}
 	for (size_t i = 0; i < state->wanted_count; i++)
@@ -266,6 +281,8 @@ static sp_status read_missed(read_state *state, const sp_tier_read *reads, size_
 	if (deadline_ns != 0 && deadline_ns < limit_ns)
 		limit_ns = deadline_ns;
 	status = collect(state, reads, limit_ns, store->fails, err);
+	if (own->count != 0)
+		sp_redis__fetch_leave(own);
 	sp_redis__fetch_release(own);
 	if (status != SP_OK)
 		count_errors(reads, count);
@@ -283,6 +300,8 @@ static sp_status redis_read(const sp_tier_read *reads, size_t count, void *scrat
 			return sp_error_set(err, SP_INVALID, "a lookup of %zu keys",
 					    reads[r].count);
 	lay_out(&state, &s, reads, count);
+	if (shelf_of(reads[0].tier)->ages)
+		state.now = sp_redis__age(shelf_of(reads[0].tier)->store, sp_clock_now_ns());
 	read_caches(&state, reads, count);
 	return read_missed(&state, reads, count, deadline_ns, err);
 }
@@ -297,7 +316,9 @@ static uint64_t load(const atomic_uint_least64_t *counter)
 static void redis_counters(const sp_tier *tier, sp_tier_counters *out)
 {
 	const sp_redis_shelf *shelf = shelf_of(tier);
+	sp_redis_counters client;
 
+	sp_redis_client_counters(shelf->store->client, &client);
 	*out = (sp_tier_counters){
 		.asked = load(&shelf->asked),
 		.absent = load(&shelf->absent),
@@ -305,6 +326,10 @@ static void redis_counters(const sp_tier *tier, sp_tier_counters *out)
 		.errors = load(&shelf->errors),
 		.bytes_read = load(&shelf->bytes_read),
 		.defaulted = load(&shelf->defaulted),
+		.servers = client.servers,
+		.servers_up = client.servers_up,
+		.round_trips = client.round_trip_count,
+		.round_trip_ns = client.round_trip_ns,
 	};
 }
 
