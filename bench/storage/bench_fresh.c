@@ -9,7 +9,7 @@
  *   apply   new_rows_s, replaced_rows_s   rows per second into an empty table, and over rows
  *           new_rows_cpu_s, ...           the same per second of the thread's processor time
  *           bytes_per_row                 memory after it
- *           longest_ms                    longest time of a message and a commit
+ *           longest_ms                    most processor time of a message and a commit
  *   torn    READS rows of two tables read by one thread while another writes: reads, reads_s,
  * rows_s torn, mixed                   rows of two values; tables of different states lookup  ns
  * per key of a table of a million rows, 26 x 100 keys at a time: without a stream, with one that
@@ -117,23 +117,6 @@ static void set_entry(char *message, size_t i, int64_t key, float value)
 		memcpy(entry + 8 + d * sizeof(value), &value, sizeof(value));
 }
 
-static void apply(bench *b, const char *bytes, size_t table)
-{
-	const sp_arrived message = {.bytes = {bytes, message_size}, .topic = "t", .table = table};
-	int64_t start = sp_clock_now_ns(), took;
-	sp_fresh_done done = {0};
-
-	if (sp_row_applier_apply(b->applier, &message, &done) != SP_OK)
-		fail("a message is not applied");
-	(void)sp_row_applier_tick(b->applier, sp_clock_now_ns());
-	took = sp_clock_now_ns() - start;
-	b->longest_ns = took > b->longest_ns ? took : b->longest_ns;
-}
-
-typedef struct rates {
-	double rows, cpu_rows; /* per second, and per second of processor time */
-} rates;
-
 static int64_t processor_ns(void)
 {
 	struct timespec spent;
@@ -141,6 +124,23 @@ static int64_t processor_ns(void)
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
 	return spent.tv_sec * INT64_C(1000000000) + spent.tv_nsec;
 }
+
+static void apply(bench *b, const char *bytes, size_t table)
+{
+	const sp_arrived message = {.bytes = {bytes, message_size}, .topic = "t", .table = table};
+	int64_t start = processor_ns(), took;
+	sp_fresh_done done = {0};
+
+	if (sp_row_applier_apply(b->applier, &message, &done) != SP_OK)
+		fail("a message is not applied");
+	(void)sp_row_applier_tick(b->applier, sp_clock_now_ns());
+	took = processor_ns() - start;
+	b->longest_ns = took > b->longest_ns ? took : b->longest_ns;
+}
+
+typedef struct rates {
+	double rows, cpu_rows; /* per second, and per second of processor time */
+} rates;
 
 /* Of `count` messages; the keys are new ones in any order, or any. */
 static rates apply_many(bench *b, bool is_new, size_t count)

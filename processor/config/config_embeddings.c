@@ -157,10 +157,6 @@ static sp_status settle_row_stream(sp_config *config, sp_error *err)
 				    "'row_stream_brokers'");
 	if (config->row_stream_model == NULL)
 		config->row_stream_model = config->model_name;
-	if (config->row_stream_model == NULL || config->row_stream_model[0] == '\0')
-		return sp_error_set(err, SP_INVALID,
-				    "configuration key 'row_stream_brokers' needs "
-				    "'row_stream_model' or 'model_name'");
 	status = sp_row_source_check(config->row_stream_brokers, config->row_stream_properties,
 				     err);
 	return sp_error_prefix(err, status, "configuration key 'row_stream_properties'");

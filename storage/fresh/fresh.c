@@ -160,7 +160,7 @@ void sp_fresh_reclaim(sp_fresh *fresh)
 	uint64_t oldest = find_oldest(fresh);
 
 	for (size_t i = 0; i < fresh->table_count; i++)
-		sp_fresh__reclaim_rows(&fresh->tables[i], oldest);
+		fresh->tables[i].oldest = oldest;
 	free_indexes(fresh, oldest);
 }
 

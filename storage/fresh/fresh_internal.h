@@ -11,15 +11,19 @@
  *   fresh_rows.c  one table: its index, and the memory of its rows
  */
 
-/* A row.  Readers read the first three members and the elements; they do not change while read. */
+/* A row, which does not change while any reader may see it. */
 typedef struct sp_fresh_row {
 	uint64_t state;             /* that made it visible */
 	struct sp_fresh_row *older; /* what earlier states see; NULL: nothing */
 	int64_t step;
-	struct sp_fresh_row *next; /* in a list of the writer's */
-	uint64_t replaced;         /* the state that sees a newer row in its place */
 	float elements[];
 } sp_fresh_row;
+
+/* A row that a newer one has replaced, and the first state that sees that one. */
+typedef struct sp_fresh_replaced {
+	sp_fresh_row *row;
+	uint64_t state;
+} sp_fresh_replaced;
 
 /* A place of an index; an empty one has the key SP_FRESH_EMPTY. */
 typedef struct sp_fresh_place {
@@ -55,8 +59,14 @@ struct sp_fresh_rows {
 
 	/* The writer's. */
 	sp_fresh_chunk *chunks; /* rows are taken from the first */
-	sp_fresh_row *free;
-	sp_fresh_row *replaced_first, *replaced_last; /* in the order of their `replaced` */
+	/*
+	 * Replaced rows in the order of their states, a ring: the first ones are free again.  Apart
+	 * from the rows, so that no memory is touched that no cache has.
+	 */
+	sp_region ring;
+	size_t ring_places; /* a power of two */
+	size_t ring_first, ring_count;
+	uint64_t oldest; /* state that is seen; what is replaced up to it is free */
 };
 
 /* On its own cache line, because other threads write its neighbours. */
@@ -95,9 +105,6 @@ SP_MUST_CHECK sp_status sp_fresh__take(sp_fresh *fresh, sp_region *out, size_t s
 
 /* Returns a block; `own` may be within it. */
 void sp_fresh__give_back(sp_fresh *fresh, const sp_region *own);
-
-/* Rows that no state from `oldest` on sees are free. */
-void sp_fresh__reclaim_rows(sp_fresh_rows *rows, uint64_t oldest);
 
 /* Frees the memory of a table. */
 void sp_fresh__clear(sp_fresh_rows *rows);

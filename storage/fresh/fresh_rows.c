@@ -4,6 +4,7 @@
 
 enum {
 	FIRST_PLACES = 64,      /* of a part */
+	FIRST_RING = 1024,      /* places for replaced rows */
 	FIRST_CHUNK = 64 << 10, /* bytes of rows taken from the system at first */
 	LARGEST_CHUNK = 16 << 20,
 	EMPTY = -1, /* DeepRec's marks, which are no keys */
@@ -132,13 +133,44 @@ static sp_status add_chunk(sp_fresh_rows *rows)
 	return SP_OK;
 }
 
+static sp_fresh_replaced *ring_at(const sp_fresh_rows *rows, size_t i)
+{
+	return (sp_fresh_replaced *)rows->ring.data +
+	       ((rows->ring_first + i) & (rows->ring_places - 1));
+}
+
+/* Room for one more replaced row. */
+static sp_status extend_ring(sp_fresh_rows *rows)
+{
+	size_t places = rows->ring_places != 0 ? 2 * rows->ring_places : FIRST_RING;
+	sp_region ring;
+
+	if (rows->ring_count < rows->ring_places)
+		return SP_OK;
+	SP_TRY(sp_fresh__take(rows->all, &ring, places * sizeof(sp_fresh_replaced)));
+	for (size_t i = 0; i < rows->ring_count; i++)
+		((sp_fresh_replaced *)ring.data)[i] = *ring_at(rows, i);
+	if (rows->ring_places != 0)
+		sp_fresh__give_back(rows->all, &rows->ring);
+	rows->ring = ring;
+	rows->ring_places = places;
+	rows->ring_first = 0;
+	return SP_OK;
+}
+
+static void add_replaced(sp_fresh_rows *rows, sp_fresh_row *row, uint64_t state)
+{
+	*ring_at(rows, rows->ring_count++) = (sp_fresh_replaced){row, state};
+}
+
 static sp_status take_row(sp_fresh_row **out, sp_fresh_rows *rows)
 {
 	sp_fresh_chunk *chunk = rows->chunks;
 
-	*out = rows->free;
-	if (*out != NULL) {
-		rows->free = (*out)->next;
+	if (rows->ring_count != 0 && ring_at(rows, 0)->state <= rows->oldest) {
+		*out = ring_at(rows, 0)->row;
+		rows->ring_first++;
+		rows->ring_count--;
 		return SP_OK;
 	}
 	if (chunk == NULL || chunk->own.size - chunk->used < rows->row_size) {
@@ -150,28 +182,6 @@ static sp_status take_row(sp_fresh_row **out, sp_fresh_rows *rows)
 	return SP_OK;
 }
 
-void sp_fresh__reclaim_rows(sp_fresh_rows *rows, uint64_t oldest)
-{
-	while (rows->replaced_first != NULL && rows->replaced_first->replaced <= oldest) {
-		sp_fresh_row *row = rows->replaced_first;
-
-		rows->replaced_first = row->next;
-		row->next = rows->free;
-		rows->free = row;
-	}
-}
-
-static void add_replaced(sp_fresh_rows *rows, sp_fresh_row *row, uint64_t state)
-{
-	row->replaced = state;
-	row->next = NULL;
-	if (rows->replaced_first == NULL)
-		rows->replaced_first = row;
-	else
-		rows->replaced_last->next = row;
-	rows->replaced_last = row;
-}
-
 void sp_fresh__clear(sp_fresh_rows *rows)
 {
 	for (size_t p = 0; p < SP_FRESH_PARTS; p++) {
@@ -180,6 +190,8 @@ void sp_fresh__clear(sp_fresh_rows *rows)
 		if (index != NULL)
 			sp_fresh__give_back(rows->all, &index->own);
 	}
+	if (rows->ring_places != 0)
+		sp_fresh__give_back(rows->all, &rows->ring);
 	while (rows->chunks != NULL) {
 		sp_fresh_chunk *chunk = rows->chunks;
 
@@ -231,9 +243,12 @@ static void read_block(block *b, const sp_fresh_rows *rows, const sp_fresh_entri
 	}
 }
 
-/* Fetches the rows that will be replaced, or written again. */
+/* Fetches the rows that will be replaced, or written again, and the memory of those to be written.
+ */
 static void fetch_newest(const block *b, const sp_fresh_rows *rows)
 {
+	for (size_t i = 0; i < b->count && i < rows->ring_count; i++)
+		__builtin_prefetch(ring_at(rows, i)->row, 1);
 	for (size_t i = 0; i < b->count; i++) {
 		sp_fresh_index *index = atomic_load_explicit(&rows->parts[part_of(b->hashes[i])],
 							     memory_order_relaxed);
@@ -279,6 +294,8 @@ static sp_status put_row(sp_fresh_rows *rows, int64_t key, uint64_t hash, const 
 	}
 	if (newest == NULL)
 		SP_TRY(get_index(&index, rows, part_of(hash)));
+	else
+		SP_TRY(extend_ring(rows));
 	SP_TRY(take_row(&row, rows));
 	row->state = next;
 	row->older = newest;

@@ -289,7 +289,7 @@ static void the_type_of_the_store_and_the_paths_agree(void **state)
 
 #define STREAM "\"row_stream_brokers\": \"h:1\", "
 
-static void row_streams_need_a_model_and_properties_that_librdkafka_has(void **state)
+static void row_streams_have_properties_of_librdkafka(void **state)
 {
 	sp_config config;
 
@@ -306,8 +306,6 @@ static void row_streams_need_a_model_and_properties_that_librdkafka_has(void **s
 	assert_true(config.row_stream_format == 1 && config.row_stream_key_bytes == 4);
 	assert_true(config.row_stream_interval_ms == 50 && config.row_stream_start == 0);
 	sp_config_fini(&config);
-	refuse(WITH(STREAM "\"session_num\": 1"), SP_INVALID,
-	       "configuration key 'row_stream_brokers' needs 'row_stream_model' or 'model_name'");
 	refuse(WITH(STREAM "\"row_stream_model\": \"m\", \"row_stream_properties\": "
 			   "\"sasl.pass=s3cret\""),
 	       SP_INVALID,
@@ -903,7 +901,7 @@ int main(void)
 		cmocka_unit_test(values_out_of_range),
 		cmocka_unit_test(what_only_deeprec_does),
 		cmocka_unit_test(the_type_of_the_store_and_the_paths_agree),
-		cmocka_unit_test(row_streams_need_a_model_and_properties_that_librdkafka_has),
+		cmocka_unit_test(row_streams_have_properties_of_librdkafka),
 		cmocka_unit_test(redis_needs_an_address_and_rows_as_they_are),
 		cmocka_unit_test(an_ssd_needs_a_path_and_has_a_size),
 		cmocka_unit_test(rules_are_for_names),
