@@ -61,49 +61,78 @@ static sp_status read_password(sp_redis_address *address, const char *path, sp_e
 	return status;
 }
 
-static sp_status read_address(sp_redis_address *address, const sp_tool *tool, const char *text,
-			      sp_error *err)
+/* `config` NULL: there is none.  The command line says more than it does. */
+static sp_status read_address(sp_redis_address *address, const sp_tool *tool,
+			      const sp_config *config, const char *text, sp_error *err)
 {
 	const sp_publish_flags *flags = &tool->publish;
 	const char *password = getenv("REDISCLI_AUTH");
 
-	SP_TRY(sp_redis_address_parse(address, text, err));
+	if (text != NULL)
+		SP_TRY(sp_redis_address_parse(address, text, err));
+	else
+		SP_TRY(sp_config_redis_address(address, config, err));
 	if (flags->user != NULL)
 		SP_TRY(sp_redis_address_set_user(address, flags->user, NULL, err));
-	if (address->password[0] != '\0')
-		return SP_OK;
 	if (flags->password_file != NULL)
 		return read_password(address, flags->password_file, err);
-	return password != NULL ? sp_redis_address_set_user(address, NULL, password, err) : SP_OK;
+	if (password == NULL || address->password[0] != '\0')
+		return SP_OK;
+	return sp_redis_address_set_user(address, NULL, password, err);
+}
+
+static int64_t first_of(int64_t flag, int64_t otherwise)
+{
+	return flag != 0 ? flag : otherwise;
+}
+
+static sp_status read_layout(sp_publish_options *out, sp_tool *tool, sp_error *err)
+{
+	const char *layout = tool->publish.layout, *format = tool->row_format;
+
+	if (layout != NULL && !sp_redis_layout_find(&out->layout, layout))
+		return wrong(tool, err, "--layout is versioned or deeprec");
+	for (int f = 0; format != NULL && f < SP_ROW_FORMATS; f++)
+		if (strcmp(format, sp_row_format_name((sp_row_format)f)) == 0) {
+			out->format = (sp_row_format)f;
+			format = NULL;
+		}
+	if (format != NULL)
+		return wrong(tool, err, "--row_format is fp32, fp16, bf16, int8 or int4");
+	if (out->layout != SP_REDIS_DEEPREC)
+		return SP_OK;
+	if (tool->row_format != NULL && out->format != SP_ROW_FP32)
+		return wrong(tool, err, "DeepRec's rows are fp32");
+	out->format = SP_ROW_FP32;
+	return SP_OK;
 }
 
 static sp_status read_options(sp_publish_options *out, sp_tool *tool,
-			      const sp_redis_address *address, sp_error *err)
+			      const sp_redis_address *address, const sp_config *config,
+			      sp_error *err)
 {
+	static const sp_config none;
 	const sp_publish_flags *flags = &tool->publish;
 
-	*out = (sp_publish_options){.address = address,
-				    .is_cluster = flags->is_cluster,
-				    .model = flags->name,
-				    .partitions = (size_t)flags->partitions,
-				    .rows_per_second = flags->rows_per_second,
-				    .keep_seconds = flags->keep_seconds,
-				    .lock_seconds = flags->lock_seconds,
-				    .patience_seconds = flags->patience_seconds,
-				    .waits = true,
-				    .stop = &stop};
-	if (flags->layout != NULL && !sp_redis_layout_find(&out->layout, flags->layout))
-		return wrong(tool, err, "--layout is versioned or deeprec");
-	if (tool->row_format == NULL)
-		return SP_OK;
-	for (int f = 0; f < SP_ROW_FORMATS; f++)
-		if (strcmp(tool->row_format, sp_row_format_name((sp_row_format)f)) == 0) {
-			out->format = (sp_row_format)f;
-			if (out->layout == SP_REDIS_DEEPREC && out->format != SP_ROW_FP32)
-				return wrong(tool, err, "DeepRec's rows are fp32");
-			return SP_OK;
-		}
-	return wrong(tool, err, "--row_format is fp32, fp16, bf16, int8 or int4");
+	if (config == NULL)
+		config = &none;
+	*out = (sp_publish_options){
+		.address = address,
+		.is_cluster = flags->is_cluster ||
+			      config->feature_store_type == SP_FEATURES_IN_REDIS_CLUSTER,
+		.layout = (sp_redis_layout)config->redis_layout,
+		.model = flags->name != NULL ? flags->name : config->redis_model,
+		.format = (sp_row_format)config->redis_row_format,
+		.partitions = (size_t)flags->partitions,
+		.rows_per_second = first_of(flags->rows_per_second, config->redis_rows_per_second),
+		.keep_seconds = first_of(flags->keep_seconds, config->redis_keep_seconds),
+		.lock_seconds = first_of(flags->lock_seconds, config->lock_timeout),
+		.patience_seconds = flags->patience_seconds,
+		.waits = true,
+		.stop = &stop};
+	if (out->model == NULL)
+		return wrong(tool, err, "--name=NAME, the model's name in Redis, is missing");
+	return read_layout(out, tool, err);
 }
 
 /* ------------------------------------------------------------------ publishing */
@@ -178,7 +207,7 @@ static sp_status find_source(sp_found_version *found, sp_publish_source *source,
 	return source->prefix != NULL ? SP_OK : sp_no_memory(err, "a path");
 }
 
-static sp_status publish(sp_tool *tool, const sp_config *config, sp_publish_options *options,
+static sp_status publish(sp_tool *tool, const sp_config *config, const sp_publish_options *options,
 			 sp_error *err)
 {
 	int64_t began = sp_clock_now_ns();
@@ -188,8 +217,6 @@ static sp_status publish(sp_tool *tool, const sp_config *config, sp_publish_opti
 	sp_model *model = NULL;
 	sp_status status;
 
-	if (options->model == NULL)
-		options->model = config->model_name;
 	SP_TRY(find_source(&found, &source, tool, config, err));
 	SP_TRY(sp_version_open_model(&model, config, source.is_own ? NULL : &found, err));
 	status = sp_publish(&result, model, &source, options, err);
@@ -199,63 +226,72 @@ static sp_status publish(sp_tool *tool, const sp_config *config, sp_publish_opti
 	return status;
 }
 
-static sp_status read_and_publish(sp_tool *tool, sp_publish_options *options, sp_error *err)
+static sp_status read_and_publish(sp_tool *tool, const sp_config *config, sp_error *err)
 {
-	sp_config config = {0};
-	sp_status status;
-
-	if (tool->location.path != NULL && tool->location.kind == SP_LOCATION_IMAGE)
-		return wrong(tool, err, "an image cannot be published: name its checkpoint");
-	SP_TRY(sp_configuration_read(&config, tool, err));
-	status = publish(tool, &config, options, err);
-	sp_config_fini(&config);
-	return status;
-}
-
-static sp_status go_back(sp_tool *tool, const sp_publish_options *options, sp_error *err)
-{
-	sp_redis_publication_options to = {.address = options->address,
-					   .is_cluster = options->is_cluster,
-					   .layout = options->layout,
-					   .model = options->model,
-					   .keep_seconds = options->keep_seconds,
-					   .lock_seconds = options->lock_seconds,
-					   .patience_seconds = options->patience_seconds,
-					   .waits = true,
-					   .stop = options->stop};
-	sp_redis_version version;
-
-	if (options->model == NULL)
-		return wrong(tool, err, "--name=NAME, the model's name in Redis, is missing");
-	SP_TRY(sp_redis_publication_go_back(
-		&version, &to, tool->publish.is_rollback ? -1 : tool->publish.current, err));
-	report_version(tool, options, &version);
-	sp_report_close(&tool->report);
-	return SP_OK;
-}
-
-sp_status sp_tool_publish(sp_tool *tool, sp_error *err)
-{
-	bool goes_back = tool->publish.is_rollback || tool->publish.current >= 0;
+	const char *text = tool->argument_count != 0 ? tool->arguments[0] : NULL;
 	sp_publish_options options;
 	sp_redis_address address;
 	sp_status status;
 
-	if (tool->argument_count != (goes_back ? 0 : 1))
-		return wrong(tool, err,
-			     goes_back ? "publish --current and --rollback take nothing but an "
-					 "address"
-				       : "publish needs a PATH and the address of a Redis");
-	status = read_address(&address, tool, goes_back ? tool->path : tool->arguments[0], err);
-	if (status != SP_OK) {
-		tool->wrong_usage = status == SP_INVALID;
-		return status;
-	}
-	status = read_options(&options, tool, &address, err);
-	stop_on_signals();
+	if (text == NULL && config->redis_url == NULL)
+		return wrong(tool, err, "which Redis?  The configuration has no redis_url");
+	status = read_address(&address, tool, config, text, err);
+	tool->wrong_usage = status == SP_INVALID;
 	if (status == SP_OK)
-		status = goes_back ? go_back(tool, &options, err)
-				   : read_and_publish(tool, &options, err);
+		status = read_options(&options, tool, &address, config, err);
+	if (status == SP_OK)
+		status = publish(tool, config, &options, err);
 	sp_redis_address_fini(&address);
+	return status;
+}
+
+static sp_status go_back(sp_tool *tool, sp_error *err)
+{
+	sp_redis_publication_options to;
+	sp_publish_options options;
+	sp_redis_address address;
+	sp_redis_version version;
+	sp_status status;
+
+	status = read_address(&address, tool, NULL, tool->path, err);
+	tool->wrong_usage = status == SP_INVALID;
+	if (status == SP_OK)
+		status = read_options(&options, tool, &address, NULL, err);
+	if (status == SP_OK) {
+		to = (sp_redis_publication_options){.address = &address,
+						    .is_cluster = options.is_cluster,
+						    .layout = options.layout,
+						    .model = options.model,
+						    .lock_seconds = options.lock_seconds,
+						    .patience_seconds = options.patience_seconds,
+						    .waits = true,
+						    .stop = &stop};
+		status = sp_redis_publication_go_back(
+			&version, &to, tool->publish.is_rollback ? -1 : tool->publish.current, err);
+	}
+	if (status == SP_OK) {
+		report_version(tool, &options, &version);
+		sp_report_close(&tool->report);
+	}
+	sp_redis_address_fini(&address);
+	return status;
+}
+
+sp_status sp_tool_publish(sp_tool *tool, sp_error *err)
+{
+	sp_config config = {0};
+	sp_status status;
+
+	stop_on_signals();
+	if (tool->publish.is_rollback || tool->publish.current >= 0) {
+		if (tool->argument_count != 0)
+			return wrong(tool, err, "--current and --rollback take an address alone");
+		return go_back(tool, err);
+	}
+	if (tool->location.path != NULL && tool->location.kind == SP_LOCATION_IMAGE)
+		return wrong(tool, err, "an image cannot be published: name its checkpoint");
+	SP_TRY(sp_configuration_read(&config, tool, err));
+	status = read_and_publish(tool, &config, err);
+	sp_config_fini(&config);
 	return status;
 }

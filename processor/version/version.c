@@ -4,10 +4,9 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "base/log.h"
 #include "engine/rows/row_proof.h"
 #include "incremental/identity.h"
-#include "processor/publish/publish.h"
+#include "processor/version/rows_in_redis.h"
 #include "storage/ssd/ssd_tier.h"
 
 /* -------------------------------------------------------------- rows on an SSD */
@@ -88,105 +87,6 @@ static sp_status open_ssd(sp_ssd_store **out, const sp_config *config, const cha
 	return status;
 }
 
-/* --------------------------------------------------------------- rows in Redis */
-
-/*
- * Opens the rows of the version with the full checkpoint `prefix` in Redis.  *out is NULL when they
- * are read from the checkpoint.
- */
-static sp_status open_redis(sp_redis_store **out, const sp_config *config, int64_t full_step,
-			    const char *prefix, sp_error *err)
-{
-	sp_redis_address address;
-	sp_redis_store_options options = {
-		.address = &address,
-		.is_cluster = config->feature_store_type == SP_FEATURES_IN_REDIS_CLUSTER,
-		.read_replicas = config->redis_read_replicas,
-		.layout = (sp_redis_layout)config->redis_layout,
-		.model = config->redis_model,
-		.full = full_step > 0 ? full_step : 0,
-		.partitions = (size_t)config->redis_partitions,
-		.limit_ms = config->redis_timeout_ms,
-		.fails = config->redis_on_timeout == 1,
-		.cache_bytes = (size_t)config->ev_storage_size,
-		.policy = (sp_row_cache_policy)config->ev_cache_policy,
-	};
-	sp_arena *arena;
-	sp_status status;
-
-	*out = NULL;
-	if (config->feature_store_type < SP_FEATURES_IN_REDIS)
-		return SP_OK;
-	arena = sp_arena_create(4096);
-	SP_NEED_MEMORY(arena, err, "the name of a version");
-	options.content = sp_identity_of_content(prefix, arena);
-	sp_arena_destroy(arena);
-	SP_TRY(sp_config_redis_address(&address, config, err));
-	status = sp_redis_store_open(out, &options, err);
-	sp_redis_address_fini(&address);
-	return status;
-}
-
-/* Copies the rows of the full checkpoint to Redis, unless another processor does. */
-static sp_status publish(const sp_config *config, sp_model *model, const sp_publish_source *source,
-			 sp_error *err)
-{
-	sp_redis_address address;
-	const sp_publish_options options = {
-		.address = &address,
-		.is_cluster = config->feature_store_type == SP_FEATURES_IN_REDIS_CLUSTER,
-		.layout = (sp_redis_layout)config->redis_layout,
-		.model = config->redis_model,
-		.format = config->redis_layout == SP_REDIS_DEEPREC
-				  ? SP_ROW_FP32
-				  : (sp_row_format)config->redis_row_format,
-		.rows_per_second = config->redis_rows_per_second,
-		.keep_seconds = config->redis_keep_seconds,
-		.lock_seconds = config->lock_timeout,
-		.never_older = true,
-		.stop = config->embeddings.closing,
-	};
-	sp_publish_result result = {0};
-	sp_status status;
-
-	SP_TRY(sp_config_redis_address(&address, config, err));
-	sp_log(SP_LOG_INFO, "publishing the embeddings of %s to Redis", source->prefix);
-	status = sp_publish(&result, model, source, &options, err);
-	sp_redis_address_fini(&address);
-	if (status == SP_OK)
-		sp_log(SP_LOG_INFO, "published %llu rows of %llu tables to Redis",
-		       (unsigned long long)result.counts.rows_sent,
-		       (unsigned long long)result.counts.tables);
-	return sp_error_prefix(err, status, "publishing to Redis");
-}
-
-/*
- * Finds the rows in Redis, or publishes them.  While another processor publishes, or if none may,
- * the version is tried again later, as after a failure of Redis.
- */
-static sp_status find_in_redis(sp_redis_store **out, sp_version *version, sp_model *model,
-			       const sp_config *config, const sp_publish_source *source,
-			       sp_error *err)
-{
-	bool may_publish = config->redis_publish && (config->redis_layout == SP_REDIS_VERSIONED ||
-						     config->redis_layout == SP_REDIS_DEEPREC);
-	const atomic_bool *closing = config->embeddings.closing;
-	sp_status status = open_redis(out, config, version->full_step, source->prefix, err);
-
-	if (status == SP_NOT_FOUND && may_publish) {
-		status = publish(config, model, source, err);
-		if (status == SP_OK)
-			status = open_redis(out, config, version->full_step, source->prefix, err);
-		if (status == SP_BUSY && (closing == NULL || !atomic_load(closing)))
-			status = SP_NOT_FOUND;
-	}
-	if (status != SP_NOT_FOUND)
-		return status;
-	if (err != NULL)
-		err->status = SP_IO;
-	return SP_IO;
-}
-
 /* --------------------------------------------------------------------- opening */
 
 /* Whether it is the SavedModel with its own weights. */
@@ -236,7 +136,7 @@ static sp_status load_weights(sp_version *version, sp_model *model, const sp_con
 				     .full_step = version->full_step,
 				     .delta_step = -1,
 				     .only_finite = config->embeddings.only_finite};
-	status = find_in_redis(&options.redis, version, model, config, &source, err);
+	status = sp_rows_in_redis_find(&options.redis, model, config, &source, err);
 	if (status == SP_OK)
 		status = sp_weights_load(&version->weights, model, &options, err);
 	sp_redis_store_release(options.redis);

@@ -129,7 +129,7 @@ sp_status sp_redis__lock(sp_redis_publication *p, sp_redis_client *client, const
 {
 	/* A lock that nobody renews has ended by then. */
 	int64_t last = sp_clock_now_ns() + (p->options.lock_seconds + 1) * SECOND;
-	bool is_ours = false;
+	bool is_ours = false, is_told = false;
 	sp_status status;
 
 	p->lock_client = client;
@@ -143,6 +143,9 @@ sp_status sp_redis__lock(sp_redis_publication *p, sp_redis_client *client, const
 		if (status != SP_OK || !p->options.waits || sp_clock_now_ns() > last ||
 		    is_stopped(p))
 			break;
+		if (!is_told)
+			sp_log(SP_LOG_INFO, "another publisher holds key %s: waiting", key);
+		is_told = true;
 		sleep_ns(SECOND / 5);
 	}
 	p->token[0] = '\0';

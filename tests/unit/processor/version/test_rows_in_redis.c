@@ -1,0 +1,232 @@
+#include "tests/support/cmocka.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "processor/version/rows_in_redis.h"
+#include "processor/version/version.h"
+#include "tests/support/paths.h"
+#include "tests/support/redis_process.h"
+
+/* Who publishes what a real redis-server lacks, with the model of tests/golden/ev-rows. */
+
+static sp_redis_process process;
+static sp_redis_client *client;
+static char model_dir[SP_PATH_SIZE], prefix[SP_PATH_SIZE];
+static sp_error err;
+
+/* Runs a command; its answer's text, or an integer's digits, is in `answer`. */
+static char answer[256];
+
+static void ask(const char *a, const char *b, const char *c, const char *d, const char *e)
+{
+	const char *const words[] = {a, b, c, d, e};
+	const sp_redis_how how = {.deadline_ns = sp_clock_now_ns() + INT64_C(10000000000)};
+	sp_redis_batch *batch = sp_redis_batch_create(client);
+	const sp_redis_value *value;
+	size_t count = 0;
+
+	while (count < 5 && words[count] != NULL)
+		count++;
+	sp_redis_batch_begin(batch, NULL, 0, count);
+	for (size_t i = 0; i < count; i++)
+		sp_redis_batch_add_text(batch, words[i]);
+	assert_ok(sp_redis_batch_run(batch, &how, &err), &err);
+	value = sp_redis_batch_answer(batch, 0);
+	if (value->kind == SP_REDIS_INTEGER)
+		snprintf(answer, sizeof(answer), "%lld", (long long)value->integer);
+	else
+		snprintf(answer, sizeof(answer), "%.*s", (int)value->size,
+			 value->kind == SP_REDIS_NIL ? "" : value->text);
+	sp_redis_batch_release(batch);
+}
+
+static void configure(sp_config *config, const char *more)
+{
+	char json[4 * SP_PATH_SIZE], url[SP_PATH_SIZE + 32];
+
+	snprintf(json, sizeof(json),
+		 "{\"signature_name\": \"serving_default\", \"signature_fallback\": true, "
+		 "\"model_store_type\": \"local\", \"serialize_protocol\": \"protobuf\", "
+		 "\"feature_store_type\": \"redis\", \"redis_url\": \"%s\", "
+		 "\"redis_model\": \"rows\", \"savedmodel_dir\": \"%s\", \"lock_timeout\": 1%s}",
+		 sp_redis_unix(&process, url), model_dir, more);
+	assert_ok(sp_config_parse(config, json, &err), &err);
+}
+
+/* What the loader of a version does before it reads weights. */
+static sp_status find(const sp_config *config, sp_error *why)
+{
+	const sp_found_version found = {.full_prefix = prefix, .full_step = 1, .delta_step = -1};
+	const sp_publish_source source = {.prefix = prefix, .full_step = 1, .delta_step = -1};
+	sp_redis_store *store = NULL;
+	sp_model *model = NULL;
+	sp_status status = sp_version_open_model(&model, config, &found, why);
+
+	if (status == SP_OK)
+		status = sp_rows_in_redis_find(&store, model, config, &source, why);
+	assert_true((status == SP_OK) == (store != NULL));
+	sp_redis_store_release(store);
+	sp_model_destroy(model);
+	return status;
+}
+
+static void rows_that_redis_lacks_are_published(void **state)
+{
+	sp_config config = {0};
+
+	(void)state;
+	configure(&config, ", \"redis_row_format\": \"fp16\"");
+	assert_ok(find(&config, &err), &err);
+	ask("GET", "rows.current", NULL, NULL, NULL);
+	assert_non_null(strstr(answer, "full=1 "));
+	assert_non_null(strstr(answer, "format=fp16"));
+	assert_ok(find(&config, &err), &err);
+	sp_config_fini(&config);
+}
+
+static void but_not_if_the_configuration_forbids_it(void **state)
+{
+	sp_config config = {0};
+
+	(void)state;
+	configure(&config, ", \"redis_publish\": false");
+	assert_int_equal(find(&config, &err), SP_IO);
+	assert_int_equal(err.status, SP_IO);
+	assert_non_null(strstr(err.text, "rows@1"));
+	ask("DBSIZE", NULL, NULL, NULL, NULL);
+	assert_string_equal(answer, "0");
+	sp_config_fini(&config);
+}
+
+static void *find_in_thread(void *context)
+{
+	sp_error why;
+
+	return find(context, &why) == SP_OK ? context : NULL;
+}
+
+static void two_processors_do_it_once(void **state)
+{
+	sp_config configs[2];
+	pthread_t threads[2];
+	void *done;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		configure(&configs[i], ", \"redis_rows_per_second\": 200");
+		assert_int_equal(pthread_create(&threads[i], NULL, find_in_thread, &configs[i]), 0);
+	}
+	for (int i = 0; i < 2; i++) {
+		pthread_join(threads[i], &done);
+		assert_non_null(done);
+		sp_config_fini(&configs[i]);
+	}
+	ask("GET", "rows.lock", NULL, NULL, NULL);
+	assert_string_equal(answer, "");
+}
+
+static void a_publisher_at_work_is_waited_for(void **state)
+{
+	sp_config config = {0};
+	int64_t began = sp_clock_now_ns();
+
+	(void)state;
+	configure(&config, "");
+	/* Longer than a lock lasts that nobody renews. */
+	ask("SET", "rows.lock", "somebody", "PX", "2500");
+	assert_ok(find(&config, &err), &err);
+	assert_true(sp_clock_now_ns() - began > INT64_C(2000000000));
+	sp_config_fini(&config);
+}
+
+static void *close_soon(void *closing)
+{
+	usleep(300000);
+	atomic_store((atomic_bool *)closing, true);
+	return NULL;
+}
+
+static void the_wait_ends_when_the_processor_closes(void **state)
+{
+	sp_config config = {0};
+	atomic_bool closing = false;
+	pthread_t thread;
+
+	(void)state;
+	configure(&config, "");
+	config.embeddings.closing = &closing;
+	ask("SET", "rows.lock", "somebody", "EX", "100");
+	assert_int_equal(pthread_create(&thread, NULL, close_soon, &closing), 0);
+	assert_int_equal(find(&config, &err), SP_BUSY);
+	pthread_join(thread, NULL);
+	sp_config_fini(&config);
+}
+
+static void in_deeprecs_layout_a_newer_version_stays(void **state)
+{
+	sp_config config = {0};
+
+	(void)state;
+	configure(&config, ", \"redis_layout\": \"deeprec\"");
+	ask("SET", "active", "1", NULL, NULL);
+	ask("SET", "model_version", "7,0", NULL, NULL);
+	assert_int_equal(find(&config, &err), SP_IO);
+	ask("GET", "model_version", NULL, NULL, NULL);
+	assert_string_equal(answer, "7,0");
+	ask("SET", "model_version", "0,0", NULL, NULL);
+	assert_ok(find(&config, &err), &err);
+	ask("GET", "active", NULL, NULL, NULL);
+	assert_string_equal(answer, "0");
+	sp_config_fini(&config);
+}
+
+static int start(void **state)
+{
+	char text[SP_PATH_SIZE + 32];
+	sp_redis_address address;
+
+	(void)state;
+	sp_source_path(model_dir, "tests/golden/ev-rows/model");
+	sp_source_path(prefix, "tests/golden/ev-rows/checkpoints/v1/model.ckpt-1");
+	sp_redis_start(&process, false, NULL);
+	if (sp_redis_address_parse(&address, sp_redis_unix(&process, text), &err) != SP_OK)
+		return -1;
+	return sp_redis_client_create(&client, &(sp_redis_client_options){.address = &address},
+				      &err) == SP_OK
+		       ? 0
+		       : -1;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	sp_redis_client_destroy(client);
+	sp_redis_end(&process);
+	return 0;
+}
+
+static int clear(void **state)
+{
+	(void)state;
+	ask("FLUSHALL", NULL, NULL, NULL, NULL);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(rows_that_redis_lacks_are_published, clear),
+		cmocka_unit_test_setup(but_not_if_the_configuration_forbids_it, clear),
+		cmocka_unit_test_setup(two_processors_do_it_once, clear),
+		cmocka_unit_test_setup(a_publisher_at_work_is_waited_for, clear),
+		cmocka_unit_test_setup(the_wait_ends_when_the_processor_closes, clear),
+		cmocka_unit_test_setup(in_deeprecs_layout_a_newer_version_stays, clear),
+	};
+
+	sp_redis_need();
+	return cmocka_run_group_tests_name("rows in Redis", tests, start, end);
+}
