@@ -1,0 +1,194 @@
+#ifndef SP_STORAGE_REMOTE_REMOTE_TIER_H
+#define SP_STORAGE_REMOTE_REMOTE_TIER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "storage/cache/row_cache.h"
+#include "storage/format/row_format.h"
+#include "storage/table/tier.h"
+
+/*
+ * Tables whose rows are in other processes: what all such tiers have in common.  Where the rows
+ * are, and how they are asked for, is a source's (storage/redis/, storage/shards/).
+ *
+ * Hot rows are cached in memory (storage/cache/row_cache.h), and so are keys that are known to be
+ * absent.  The keys that a call lacks, of all its tables, are sorted, repeats are dropped, and keys
+ * that another call has asked for already are waited for only.  The others are one fetch.  A call
+ * waits until its deadline, or until the store's time limit has passed.  Keys without an answer by
+ * then are answered by their default rows and counted, or the call fails.  Answers that come later
+ * go to the cache.
+ *
+ * After a while a read allocates nothing.
+ */
+typedef struct sp_remote_store sp_remote_store;
+typedef struct sp_remote_shelf sp_remote_shelf;
+typedef struct sp_remote_fetch sp_remote_fetch;
+
+typedef struct sp_remote_source {
+	const char *name;  /* of the kind of tier: "redis" */
+	const char *title; /* for texts: "Redis" */
+
+	/* Rows of one partition are asked for one after the other. */
+	uint32_t (*partition)(const sp_remote_shelf *shelf, int64_t key);
+
+	/*
+	 * Asks for the rows of a fetch.  It may return before the answers have come; after the last
+	 * one sp_remote_fetch_finish() is called, by any thread.
+	 */
+	void (*ask)(sp_remote_fetch *fetch);
+
+	/* Bytes of fetch->own for `count` rows. */
+	size_t (*own_size)(size_t count);
+
+	/* With the last reference: after the last answer sp_remote_store_fini(), then frees. */
+	void (*close)(sp_remote_store *store);
+} sp_remote_source;
+
+/*
+ * A table: the first member of a source's own, zero at first.  It belongs to its store and stays
+ * until the store ends, because answers may come after its tier has gone.
+ */
+struct sp_remote_shelf {
+	sp_remote_shelf *next;
+	sp_remote_store *store;
+	const char *name;
+	size_t dim;
+	size_t row_size; /* as fetched and cached */
+	const sp_row_codec *codec;
+	sp_row_cache *cache;
+	size_t row_count; /* SIZE_MAX: unknown */
+	atomic_uint_least64_t asked, absent, hot_hits, errors, bytes_read, defaulted;
+};
+
+/* ---- rows on their way ---- */
+
+typedef enum sp_remote_row_state {
+	SP_REMOTE_ROW_OPEN, /* of a fetch that is done: there is no answer */
+	SP_REMOTE_ROW_FOUND,
+	SP_REMOTE_ROW_ABSENT,
+} sp_remote_row_state;
+
+/* A key that is asked for. */
+typedef struct sp_remote_row {
+	struct sp_remote_row *next; /* in a chain of the store's rows on their way */
+	sp_remote_fetch *fetch;
+	sp_remote_shelf *shelf;
+	int64_t key;
+	uint32_t partition;
+	bool is_missing; /* the source's */
+	_Atomic uint8_t state;
+	size_t at; /* of the stored row in the fetch's bytes; written before `state` */
+} sp_remote_row;
+
+/*
+ * The rows that one call asks for.  The source holds a reference until all answers have come, every
+ * call that waits for one of the rows another one.
+ */
+struct sp_remote_fetch {
+	sp_remote_fetch *next; /* in the list of free ones */
+	sp_remote_store *store;
+	atomic_size_t references;
+	sp_remote_row *rows; /* [count] by table, and by partition */
+	size_t count, capacity;
+	char *bytes;
+	size_t size, byte_capacity;
+	void *own; /* the source's, own_size(count) bytes, 16-byte aligned */
+	size_t own_capacity;
+	char reason[256];     /* why rows have no answer; "": none is known */
+	pthread_mutex_t lock; /* guards is_done */
+	pthread_cond_t done;
+	bool is_done;
+};
+
+/* For a source, in one thread at a time for one fetch. */
+
+/* Why rows have no answer; the first reason stays. */
+void sp_remote_fetch_note(sp_remote_fetch *fetch, const char *text, size_t size);
+
+/* The row is there: `row` has the shelf's row_size bytes.  Ignored after an earlier answer. */
+void sp_remote_row_found(sp_remote_row *row, const void *bytes);
+
+void sp_remote_row_absent(sp_remote_row *row);
+
+static inline bool sp_remote_row_is_open(const sp_remote_row *row)
+{
+	return atomic_load_explicit(&row->state, memory_order_relaxed) == SP_REMOTE_ROW_OPEN;
+}
+
+/* All answers have come, or will not come.  The fetch is not the source's any more. */
+void sp_remote_fetch_finish(sp_remote_fetch *fetch);
+
+/* ---- stores: shared by the tables of one model version ---- */
+
+enum { SP_REMOTE_CHAINS = 1 << 13 };
+
+typedef struct sp_remote_options {
+	int64_t limit_ms;   /* of a call; 0: 5 */
+	bool fails;         /* a call without an answer in time fails */
+	size_t cache_bytes; /* memory of each table */
+	sp_row_cache_policy policy;
+} sp_remote_options;
+
+/* The first member of a source's own. */
+struct sp_remote_store {
+	const sp_remote_source *source;
+	atomic_size_t references;
+	sp_remote_options options;
+
+	pthread_mutex_t lock; /* guards the next five */
+	sp_arena *arena;
+	sp_remote_shelf *shelves;
+	sp_remote_fetch *free;
+	size_t free_count;
+	sp_remote_row *chains[SP_REMOTE_CHAINS];
+};
+
+/* With one reference.  After a failure only sp_remote_store_fini() may be called. */
+SP_MUST_CHECK sp_status sp_remote_store_init(sp_remote_store *store, const sp_remote_source *source,
+					     const sp_remote_options *options, sp_error *err);
+
+/* Nothing may be on its way. */
+void sp_remote_store_fini(sp_remote_store *store);
+
+/* Threads: thread-safe.  NULL is fine. */
+sp_remote_store *sp_remote_store_retain(sp_remote_store *store);
+void sp_remote_store_release(sp_remote_store *store);
+
+/*
+ * The tier of a shelf, which is described but has no cache yet.  It holds a reference to the store.
+ */
+SP_MUST_CHECK sp_status sp_remote_tier_open(sp_tier **out, sp_remote_shelf *shelf, sp_error *err);
+
+/* ---- for remote_tier.c ---- */
+
+/* A fetch with room for `count` rows of `bytes` together; NULL: no memory. */
+sp_remote_fetch *sp_remote__fetch_create(sp_remote_store *store, size_t count, size_t bytes);
+
+/*
+ * Finds the row on its way, or adds it to `own`.  The caller holds store->lock, adds rows of one
+ * partition one after the other, and releases row->fetch once for each call.
+ */
+sp_remote_row *sp_remote__fetch_want(sp_remote_fetch *own, sp_remote_shelf *shelf, int64_t key,
+				     uint32_t partition);
+
+/* Asks for the fetch's own rows; if that fails, they have no answer. */
+void sp_remote__fetch_send(sp_remote_fetch *fetch);
+
+/* False at the deadline. */
+bool sp_remote__fetch_wait(sp_remote_fetch *fetch, int64_t deadline_ns);
+
+void sp_remote__fetch_release(sp_remote_fetch *fetch);
+void sp_remote__fetch_free(sp_remote_fetch *fetch);
+
+static inline void sp_remote__count_up(atomic_uint_least64_t *counter, uint64_t more)
+{
+	atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
+}
+
+#endif
