@@ -7,6 +7,7 @@
 #include "engine/rows/row_proof.h"
 #include "incremental/identity.h"
 #include "processor/version/rows_in_redis.h"
+#include "processor/version/rows_of_peers.h"
 #include "storage/ssd/ssd_tier.h"
 
 /* -------------------------------------------------------------- rows on an SSD */
@@ -138,8 +139,12 @@ static sp_status load_weights(sp_version *version, sp_model *model, const sp_con
 				     .only_finite = config->embeddings.only_finite};
 	status = sp_rows_in_redis_find(&options.redis, model, config, &source, err);
 	if (status == SP_OK)
+		status = sp_rows_of_peers_find(&options.shards, config, version->full_step, rows,
+					       err);
+	if (status == SP_OK)
 		status = sp_weights_load(&version->weights, model, &options, err);
 	sp_redis_store_release(options.redis);
+	sp_shard_store_release(options.shards);
 	if (status == SP_OK && options.ssd != NULL)
 		sp_ssd_store_delete_others(options.ssd);
 	sp_ssd_store_release(options.ssd);

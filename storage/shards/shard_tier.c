@@ -138,21 +138,27 @@ static sp_status ask_version(sp_shard_store *store, uint32_t number, uint64_t co
 	return SP_OK;
 }
 
-/* A slice that nobody is connected to yet is asked again for a while. */
+/* A slice that nobody is connected to, or that lacks the version, is asked again for a while. */
 static sp_status find_version(sp_shard_store *store, const sp_shard_store_options *options,
 			      sp_error *err)
 {
 	const struct timespec nap = {.tv_nsec = (int64_t)NAP_MS * MS};
 	int64_t patience_ms = options->patience_ms != 0 ? options->patience_ms : PATIENCE_MS;
-	int64_t end_ns = sp_clock_now_ns() + patience_ms * MS;
+	int64_t begun_ns = sp_clock_now_ns();
 
 	for (uint32_t i = 0; i < store->slice_count; i++) {
 		sp_status status;
 
-		while ((status = ask_version(store, i, options->content, err)) == SP_IO &&
-		       sp_clock_now_ns() < end_ns &&
-		       (options->closing == NULL || !atomic_load(options->closing)))
+		for (;;) {
+			int64_t waited_ms = (sp_clock_now_ns() - begun_ns) / MS;
+
+			status = ask_version(store, i, options->content, err);
+			if ((status != SP_IO && status != SP_NOT_FOUND) ||
+			    waited_ms >= (status == SP_IO ? patience_ms : options->lag_ms) ||
+			    (options->closing != NULL && atomic_load(options->closing)))
+				break;
 			nanosleep(&nap, NULL);
+		}
 		SP_TRY(status);
 	}
 	return SP_OK;

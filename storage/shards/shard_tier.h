@@ -21,7 +21,8 @@ typedef struct sp_shard_store_options {
 	uint64_t content;        /* identifies the checkpoint's rows */
 	int64_t limit_ms;        /* of a call; 0: 5 */
 	bool fails;              /* a call without an answer in time fails */
-	int64_t patience_ms;     /* of opening; 0: 5000 */
+	int64_t patience_ms;     /* of opening, if holders cannot be asked; 0: 5000 */
+	int64_t lag_ms;          /* likewise, if they do not have the version yet */
 	size_t cache_bytes;      /* memory of each table */
 	sp_row_cache_policy policy;
 	const atomic_bool *closing; /* true: opening ends; NULL: never */

@@ -1,0 +1,28 @@
+#ifndef SP_PROCESSOR_VERSION_ROWS_OF_PEERS_H
+#define SP_PROCESSOR_VERSION_ROWS_OF_PEERS_H
+
+#include "base/status.h"
+#include "processor/config/config.h"
+#include "processor/version/version.h"
+#include "storage/shards/shard_tier.h"
+
+/*
+ * Rows of embeddings in other processors, and for them (storage/shards/).  A version's rows are
+ * identified by the step of its full checkpoint and the content at `prefix`.
+ */
+
+/* Connects and listens as the configuration says; sets its shard_client and shard_server. */
+SP_MUST_CHECK sp_status sp_rows_of_peers_open(sp_config *config, sp_error *err);
+void sp_rows_of_peers_close(sp_config *config);
+
+/*
+ * Finds the rows of a full checkpoint in the other processors; *out is NULL without any.  SP_IO if
+ * they cannot be reached, or do not have the version yet; the version is then tried again later.
+ */
+SP_MUST_CHECK sp_status sp_rows_of_peers_find(sp_shard_store **out, const sp_config *config,
+					      int64_t full_step, const char *prefix, sp_error *err);
+
+/* Others are answered from this version from now on. */
+void sp_rows_of_peers_publish(const sp_config *config, const sp_version *version);
+
+#endif
