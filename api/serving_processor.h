@@ -443,6 +443,7 @@ SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *
  *     "why":""}, ...],
  *    "live":{"full_step":100,"delta_step":120,"for_ms":4711},
  *    "newest":{"full_step":100,"delta_step":130,"lag_ms":250},
+ *    "unreadable":{"for_ms":900,"why":"cannot open '/ckpt': No such file or directory"},
  *    "pinned":{"full_step":100,"delta_step":120,"for_ms":4700,"by":"127.0.0.1:4711"},
  *    "counts":{"loads":3,"published":2,"last_load_ms":170,"refusals":{"corrupt":1},
  *     "moves":{"discovered":3,"loading":3,"warming":2,"live":2,"draining":1,"retired":1,
@@ -450,9 +451,10 @@ SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *
  *    "memory":1074340000,
  *    "owners":{"tables":990000000,"indexes":10300000,"ssd":74040000,"image":0,"dense":1200000,
  *     "program":900000,"sessions":2100000},
- *    "tables":[{"table":"item_emb","dim":16,"rows":9000,"overlay_rows":120,"memory":640000},
+ *    "tables":[{"table":"item_emb","dim":16,"rows":9000,"overlay_rows":120,"memory":640000,
+ *     "keys":512,"absent":17},
  *     {"table":"user_emb","dim":16,"rows":80000,"overlay_rows":0,"memory":1073700000,
- *     "tier":"ssd","keys":512,"in_memory":0,"cached":420,"missed":92,"absent":3,
+ *     "keys":512,"absent":3,"tier":"ssd","in_memory":0,"cached":420,"missed":92,
  *     "errors":0,"bytes_read":364544}, ...]}
  *
  * without the line breaks.  A version without a delta has no "delta" and the delta_step -1.
@@ -462,8 +464,9 @@ SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *
  * (see refusals), or "rolled_back".
  *
  * newest is the newest version seen on disk, served or not; lag_ms is 0 if it is live, else
- * the time for which a version newer than the live one has been known.  pinned is present while
- * a pin is in effect; by says who gave the order.
+ * the time for which a version newer than the live one has been known.  unreadable is present
+ * while no version can be found where they come from, for instance because a network share is
+ * away.  pinned is present while a pin is in effect; by says who gave the order.
  *
  * counts are totals since the model was created: loads started, versions published, refusals
  * by class (not_found, invalid, unsupported, corrupt, io, no_memory, busy, deadline, internal;
@@ -474,9 +477,13 @@ SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *
  * memory is in bytes: of the live version, and of each of its tables.  owners divide it: rows in
  * memory, their indexes, caches and indexes of tables on an SSD, a mapped image, dense weights;
  * program and sessions come on top, which all versions of one graph share.  overlay_rows are the
- * rows that come from the delta.  A table that is not entirely in memory also has a tier and
- * counts of requested keys: keys in all; in_memory, found in the delta's rows; cached; missed,
- * read from the SSD; absent, cached or missed keys without a row; and errors, failed reads.
+ * rows that come from the delta.  keys counts those looked up since the full checkpoint was
+ * loaded, absent those of them without a row.  A table that is not entirely in memory also has a
+ * tier, and counts of where its keys were looked for: in_memory, found in the delta's rows; cached;
+ * missed, read from the SSD or asked for at servers; and errors, failed reads.  Where its tier is on
+ * servers ("redis"), servers are those known now, servers_up those connected, defaulted the keys
+ * that had no answer in time and were answered as absent; round_trips, commands answered for all
+ * tables of the version, and round_trip_us, their times added up.
  */
 SERVING_PROCESSOR_API char *serving_processor_versions(void *model);
 

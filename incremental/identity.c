@@ -19,6 +19,19 @@ typedef struct trace {
 	int64_t nanoseconds;
 } trace;
 
+/* Of copies the same: name and size. */
+static uint64_t trace_copy(const char *folder, const char *name, sp_arena *arena)
+{
+	const char *path = sp_arena_printf(arena, "%s/%s", folder, name);
+	uint64_t parts[] = {sp_fingerprint64(name, strlen(name)), 0};
+	struct stat info;
+
+	if (path == NULL || stat(path, &info) != 0)
+		return 0;
+	parts[1] = (uint64_t)info.st_size;
+	return sp_fingerprint64(parts, sizeof(parts));
+}
+
 static uint64_t trace_file(const char *folder, const char *name, sp_arena *arena)
 {
 	const char *path = sp_arena_printf(arena, "%s/%s", folder, name);
@@ -87,8 +100,10 @@ static uint64_t hash_file(const char *path)
 	return number;
 }
 
+typedef uint64_t trace_fn(const char *folder, const char *name, sp_arena *arena);
+
 /* Row files have no checksums, so stat() has to do. */
-static uint64_t trace_row_files(const char *folder, sp_arena *arena)
+static uint64_t trace_row_files(const char *folder, trace_fn *by, sp_arena *arena)
 {
 	sp_folder entries;
 	uint64_t sum = 0;
@@ -97,25 +112,25 @@ static uint64_t trace_row_files(const char *folder, sp_arena *arena)
 		return 0;
 	for (size_t i = 0; i < entries.count; i++)
 		if (sp_checkpoint_is_row_file(entries.names[i]))
-			sum += trace_file(folder, entries.names[i], arena);
+			sum += by(folder, entries.names[i], arena);
 	return sum;
 }
 
 /* A fingerprint of PREFIX-NAME-emb_files or PREFIX-NAME-ssd_record.index; 0 for other names. */
-static uint64_t hash_ssd_file(const char *folder, const char *name, sp_arena *arena)
+static uint64_t hash_ssd_file(const char *folder, const char *name, trace_fn *by, sp_arena *arena)
 {
 	const char *path = sp_arena_printf(arena, "%s/%s", folder, name);
 	uint64_t parts[] = {sp_fingerprint64(name, strlen(name)), 0};
 
 	if (sp_bytes_ends_with(sp_bytes_of(name), "-emb_files"))
-		return trace_row_files(path, arena);
+		return trace_row_files(path, by, arena);
 	if (!sp_bytes_ends_with(sp_bytes_of(name), "-ssd_record.index"))
 		return 0;
 	parts[1] = hash_file(path);
 	return sp_fingerprint64(parts, sizeof(parts));
 }
 
-uint64_t sp_identity_of_content(const char *prefix, sp_arena *arena)
+static uint64_t identify(const char *prefix, trace_fn *by, sp_arena *arena)
 {
 	uint64_t number = hash_file(sp_arena_printf(arena, "%s.index", prefix));
 	const char *folder, *base;
@@ -130,7 +145,17 @@ uint64_t sp_identity_of_content(const char *prefix, sp_arena *arena)
 		size_t size = strlen(base);
 
 		if (strncmp(name, base, size) == 0 && name[size] == '-')
-			number += hash_ssd_file(folder, name, arena);
+			number += hash_ssd_file(folder, name, by, arena);
 	}
 	return number;
+}
+
+uint64_t sp_identity_of_content(const char *prefix, sp_arena *arena)
+{
+	return identify(prefix, trace_file, arena);
+}
+
+uint64_t sp_identity_of_rows(const char *prefix, sp_arena *arena)
+{
+	return identify(prefix, trace_copy, arena);
 }

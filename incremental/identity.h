@@ -33,4 +33,10 @@ uint64_t sp_identity_of_files(const char *prefix, sp_arena *arena);
  */
 uint64_t sp_identity_of_content(const char *prefix, sp_arena *arena);
 
+/*
+ * The same, but that of the files NUMBER.emb only the sizes count: equal for all copies of a
+ * checkpoint, on whatever machine.
+ */
+uint64_t sp_identity_of_rows(const char *prefix, sp_arena *arena);
+
 #endif

@@ -163,25 +163,32 @@ static size_t overlay_rows(const sp_table *table)
 
 static void append_counters(sp_buffer *json, const sp_table_counters *c)
 {
-	sp_buffer_printf(json,
-			 ",\"tier\":\"%s\",\"keys\":%" PRIu64 ",\"in_memory\":%" PRIu64
-			 ",\"cached\":%" PRIu64 ",\"missed\":%" PRIu64 ",\"absent\":%" PRIu64
-			 ",\"errors\":%" PRIu64 ",\"bytes_read\":%" PRIu64,
-			 c->tier, c->keys, c->in_memory, c->cached, c->missed, c->absent, c->errors,
-			 c->bytes_read);
+	sp_buffer_printf(json, ",\"keys\":%" PRIu64 ",\"absent\":%" PRIu64, c->keys, c->absent);
+	if (c->tier != NULL)
+		sp_buffer_printf(
+			json,
+			",\"tier\":\"%s\",\"in_memory\":%" PRIu64 ",\"cached\":%" PRIu64
+			",\"missed\":%" PRIu64 ",\"errors\":%" PRIu64 ",\"bytes_read\":%" PRIu64,
+			c->tier, c->in_memory, c->cached, c->missed, c->errors, c->bytes_read);
+	if (c->servers != 0)
+		sp_buffer_printf(json,
+				 ",\"defaulted\":%" PRIu64 ",\"servers\":%" PRIu64
+				 ",\"servers_up\":%" PRIu64 ",\"round_trips\":%" PRIu64
+				 ",\"round_trip_us\":%" PRIu64,
+				 c->defaulted, c->servers, c->servers_up, c->round_trips,
+				 c->round_trip_ns / 1000);
 }
 
 static void append_table(sp_buffer *json, const sp_table *table)
 {
-	sp_table_counters counters;
+	sp_table_counters counters = sp_table_count(table);
 
 	sp_buffer_append_text(json, "{\"table\":");
 	sp_json_text_append(json, sp_bytes_of(sp_table_name(table)));
 	sp_buffer_printf(json, ",\"dim\":%zu,\"rows\":%zu,\"overlay_rows\":%zu,\"memory\":%zu",
 			 sp_table_dim(table), sp_table_row_count(table), overlay_rows(table),
 			 sp_table_footprint(table));
-	if (sp_table_count(table, &counters))
-		append_counters(json, &counters);
+	append_counters(json, &counters);
 	sp_buffer_append_char(json, '}');
 }
 

@@ -56,8 +56,12 @@ only. An answer that nobody was there to take is not counted.
 
 `state` is one of those of `docs/updates.md`; `reason` of `serving_processor_refusals_total` is a class (`corrupt`, `invalid`, `io`,
 `no_memory` ...), that of `serving_processor_version_refusal` the whole sentence, which the log has, too. Versions are those that a
-checkpoint or a numbered folder names; a SavedModel alone has steps of -1. What is counted for a table goes with its tier: a new
-full checkpoint begins at 0 again, as counters of Prometheus may.
+checkpoint or a numbered folder names; a SavedModel alone has steps of -1. What is counted for a table goes with its full checkpoint:
+a new one begins at 0 again, as counters of Prometheus may.
+
+`tier` is `memory` of a table that is in memory as a whole, else `ssd`. Keys are counted as requests ask for them, repeated ones and
+those that fill up a row too, whoever asks: clients, warm-up, replays. An unknown key is counted where it was looked for last, and once
+more in `serving_processor_table_absent_keys_total`; so that one divided by the other is the share of unknown keys.
 
 The newest version is what the last look at the disk has found, whether it is served, loaded, refused, left by a rollback, or kept
 back by a pin. `serving_processor_update_lag_seconds` is 0 while that one is live. Else it counts from the moment when the first of
@@ -93,7 +97,12 @@ of the live version of the newest number that is served; owners without a model 
     serving_processor_last_update_age_seconds > 3600
     # how many steps the live delta is behind the newest one
     serving_processor_newest_delta_step - serving_processor_live_delta_step
-    # hit rate of the cache before an SSD, by table
-    sum by (table) (rate(serving_processor_table_keys_total{found!="disk"}[5m]))
+    # hit rate of the memory before an SSD, by table
+    sum by (table) (rate(serving_processor_table_keys_total{tier!="memory", found!="disk"}[5m]))
+        / sum by (table) (rate(serving_processor_table_keys_total{tier!="memory"}[5m]))
+    # share of unknown keys, by table
+    sum by (table) (rate(serving_processor_table_absent_keys_total[5m]))
         / sum by (table) (rate(serving_processor_table_keys_total[5m]))
+    # the folder or share with new versions cannot be read for a minute now
+    serving_processor_source_unreadable_seconds > 60
 END

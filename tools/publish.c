@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "incremental/discover.h"
+#include "incremental/identity.h"
 #include "model_loader/checkpoint/checkpoint_name.h"
 #include "processor/publish/publish.h"
 #include "processor/version/version.h"
@@ -44,6 +45,15 @@ static sp_status wrong(sp_tool *tool, sp_error *err, const char *text)
 {
 	tool->wrong_usage = true;
 	return sp_error_set(err, SP_INVALID, "%s", text);
+}
+
+/* What others see in the list of processes. */
+static void hide(const char *address)
+{
+	char *text = (char *)(uintptr_t)address; /* of main()'s arguments */
+
+	if (strchr(text, '@') != NULL)
+		memset(text, '*', strlen(text));
 }
 
 /* The file's first line. */
@@ -202,6 +212,8 @@ static sp_status find_source(sp_found_version *found, sp_publish_source *source,
 	source->prefix = source->is_own ? sp_arena_printf(tool->arena, "%s/variables/variables",
 							  config->savedmodel_dir)
 					: found->full_prefix;
+	if (source->prefix != NULL)
+		source->content = sp_identity_of_rows(source->prefix, tool->arena);
 	source->full_step = found->full_step;
 	source->delta_step = found->delta_step;
 	return source->prefix != NULL ? SP_OK : sp_no_memory(err, "a path");
@@ -236,6 +248,8 @@ static sp_status read_and_publish(sp_tool *tool, const sp_config *config, sp_err
 	if (text == NULL && config->redis_url == NULL)
 		return wrong(tool, err, "which Redis?  The configuration has no redis_url");
 	status = read_address(&address, tool, config, text, err);
+	if (text != NULL)
+		hide(text);
 	tool->wrong_usage = status == SP_INVALID;
 	if (status == SP_OK)
 		status = read_options(&options, tool, &address, config, err);
@@ -254,6 +268,7 @@ static sp_status go_back(sp_tool *tool, sp_error *err)
 	sp_status status;
 
 	status = read_address(&address, tool, NULL, tool->path, err);
+	hide(tool->path);
 	tool->wrong_usage = status == SP_INVALID;
 	if (status == SP_OK)
 		status = read_options(&options, tool, &address, NULL, err);
@@ -277,6 +292,12 @@ static sp_status go_back(sp_tool *tool, sp_error *err)
 	return status;
 }
 
+/* A redis://... where a path is wanted must not be shown as a file that is not there. */
+static bool is_address(const char *word)
+{
+	return strncmp(word, "redis", 5) == 0 && strstr(word, "://") != NULL;
+}
+
 sp_status sp_tool_publish(sp_tool *tool, sp_error *err)
 {
 	sp_config config = {0};
@@ -290,6 +311,8 @@ sp_status sp_tool_publish(sp_tool *tool, sp_error *err)
 	}
 	if (tool->location.path != NULL && tool->location.kind == SP_LOCATION_IMAGE)
 		return wrong(tool, err, "an image cannot be published: name its checkpoint");
+	if (is_address(tool->path))
+		return wrong(tool, err, "publish needs a PATH before the address of a Redis");
 	SP_TRY(sp_configuration_read(&config, tool, err));
 	status = read_and_publish(tool, &config, err);
 	sp_config_fini(&config);

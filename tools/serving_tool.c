@@ -29,7 +29,8 @@ static const char help[] =
 	"  publish PATH [REDIS]     copies the embeddings to Redis: HOST:PORT, unix:PATH or "
 	"redis://...;\n"
 	"                           PATH may be the configuration, which may say which Redis\n"
-	"  publish REDIS --rollback, or --current=FULL: an earlier version becomes the current one\n"
+	"  publish REDIS --rollback, or --current=FULL: an earlier version becomes the current "
+	"one\n"
 	"\n"
 	"PATH is a SavedModel, a checkpoint's prefix, a folder of checkpoint versions, or an "
 	"image.\n"
@@ -65,10 +66,12 @@ static const command commands[] = {
 	{"image", sp_tool_image, 0, true},      {"publish", sp_tool_publish, 1, true},
 };
 
+/* Of a flag only its name is shown: what it is given may be a secret. */
 static int usage(const char *what, const char *word)
 {
-	fprintf(stderr, "serving_tool: %s%s%s\nserving_tool --help says more\n", what,
-		word != NULL ? " " : "", word != NULL ? word : "");
+	fprintf(stderr, "serving_tool: %s%s%.*s\nserving_tool --help says more\n", what,
+		word != NULL ? " " : "", word != NULL ? (int)strcspn(word, "=") : 0,
+		word != NULL ? word : "");
 	return SP_TOOL_USAGE;
 }
 
@@ -238,7 +241,10 @@ static int parse_and_run(sp_tool *tool, char **words, size_t count)
 	if (count < 2)
 		return usage("which PATH?", NULL);
 	if (count - 2 > c->most_arguments)
-		return usage("one word too many:", words[2]);
+		return usage("one word too many:",
+			     strstr(words[2 + c->most_arguments], "://") != NULL
+				     ? NULL
+				     : words[2 + c->most_arguments]);
 	tool->arguments = words + 2;
 	tool->argument_count = count - 2;
 	sp_report_init(&tool->report, stdout, tool->json);

@@ -10,7 +10,6 @@
 #include "api/host/samples/sample_log.h"
 #include "api/host/limits.h"
 #include "api/host/model/server_configs.h"
-#include "api/host/routes/admin_token.h"
 #include "api/host/routes/profile.h"
 #include "api/host/routes/route.h"
 #include "api/host/systemd.h"
@@ -162,9 +161,10 @@ static sp_status read_configs(sp_host *host, sp_error *err)
 	if (host->arena == NULL)
 		return sp_no_memory(err, "the configuration");
 	host->serving.metrics_path = flags->metrics_path;
-	if (flags->admin_token_file != NULL)
-		SP_TRY(sp_admin_token_read(&host->serving.admin_token, flags->admin_token_file,
-					   host->arena, err));
+	if (flags->admin_token_file != NULL) {
+		SP_TRY(sp_admin_token_read(&host->admin_token, flags->admin_token_file, err));
+		host->serving.admin_token = &host->admin_token;
+	}
 	if (flags->monitoring_config_file != NULL) {
 		SP_TRY(sp_monitoring_config_read(&monitoring, flags->monitoring_config_file,
 						 host->arena, err));
@@ -393,6 +393,7 @@ sp_status sp_host_start(sp_host *host, const sp_flags *flags, sp_error *err)
 	sp_status status;
 
 	memset(host, 0, sizeof(*host));
+	sp_admin_token_init(&host->admin_token);
 	host->serving.flags = flags;
 	host->serving.started = (int64_t)time(NULL);
 	atomic_init(&host->serving.draining, false);
@@ -420,15 +421,32 @@ static void reload_tls(sp_host *host)
 		sp_log(SP_LOG_ERROR, "SIGHUP: certificates and key stay as they are: %s", err.text);
 }
 
+static void reload_token(sp_host *host)
+{
+	const char *file = host->serving.flags->admin_token_file;
+	sp_error err;
+
+	if (host->serving.admin_token == NULL)
+		return;
+	if (sp_admin_token_read(&host->admin_token, file, &err) == SP_OK)
+		sp_log(SP_LOG_INFO, "SIGHUP: the token of the admin listener is that of %s now",
+		       file);
+	else
+		sp_log(SP_LOG_ERROR, "SIGHUP: the token of the admin listener stays as it is: %s",
+		       err.text);
+}
+
 void sp_host_reload(sp_host *host)
 {
-	bool has_logs = host->observer.access != NULL || host->observer.slow != NULL;
+	bool has_files = host->tls != NULL || host->serving.admin_token != NULL ||
+			 host->observer.access != NULL || host->observer.slow != NULL;
 
 	sp_observer_reopen(&host->observer);
 	reload_tls(host);
+	reload_token(host);
 	if (sp_models_reload_file(host->serving.models))
 		sp_log(SP_LOG_INFO, "SIGHUP: the models' configuration is read again");
-	else if (host->tls == NULL && !has_logs)
+	else if (!has_files)
 		sp_log(SP_LOG_INFO, "SIGHUP: nothing to reload; new versions are served as they "
 				    "come, flags and configuration are read at the start only");
 }
@@ -491,5 +509,6 @@ void sp_host_finish(sp_host *host)
 	sp_models_destroy(host->serving.models);
 	sp_batcher_destroy(host->batcher);
 	sp_arena_destroy(host->arena);
+	sp_admin_token_fini(&host->admin_token);
 	memset(host, 0, sizeof(*host));
 }

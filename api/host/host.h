@@ -10,6 +10,7 @@
 #include "api/host/model/server_configs.h"
 #include "api/host/observe/observer.h"
 #include "api/host/request_log.h"
+#include "api/host/routes/admin_token.h"
 #include "api/host/routes/serving.h"
 #include "api/host/upkeep.h"
 #include "base/arena.h"
@@ -33,6 +34,7 @@ typedef struct sp_host {
 	sp_upkeep upkeep;
 	sp_arena *arena;       /* of configuration files */
 	sp_http_server *admin; /* for operators; NULL: none */
+	sp_admin_token admin_token;
 	/* [address_count], and behind them that of `admin`, if there is one. */
 	sp_http_address addresses[SP_MAX_ADDRESSES];
 	size_t address_count;
@@ -50,7 +52,10 @@ SP_MUST_CHECK sp_status sp_host_start(sp_host *host, const sp_flags *flags, sp_e
 /* Opens the models, which may take minutes.  Afterwards predictions are computed. */
 SP_MUST_CHECK sp_status sp_host_load(sp_host *host, sp_error *err);
 
-/* What SIGHUP asks for: reads --model_config_file and --ssl_config_file again. */
+/*
+ * What SIGHUP asks for: reads --model_config_file, --ssl_config_file and --admin_token_file again,
+ * and opens the logs of requests again.
+ */
 void sp_host_reload(sp_host *host);
 
 /* Whether a model is being loaded, which cannot be interrupted. */

@@ -298,6 +298,19 @@ static int serve(sp_host *host, signals *s)
 	return 0;
 }
 
+/* In the form of TensorFlow Serving for who calls the program by its name. */
+static void print_version(const sp_flags *flags)
+{
+	const char *version = serving_processor_version();
+
+	if (flags->tfs)
+		printf("TensorFlow ModelServer: %s (serving_host)\n"
+		       "TensorFlow Library: %s (libserving_processor; there is no TensorFlow)\n",
+		       version, version);
+	else
+		printf("serving_host %s\n", version);
+}
+
 int main(int argc, char **argv)
 {
 	sp_flags flags;
@@ -315,7 +328,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (flags.version) {
-		printf("serving_host %s\n", serving_processor_version());
+		print_version(&flags);
 		return 0;
 	}
 	start_log(&flags);

@@ -82,6 +82,7 @@ typedef struct sp_config {
 	int64_t redis_partitions;
 	bool redis_read_replicas;
 	int64_t redis_timeout_ms;
+	int64_t redis_cache_seconds;
 	int64_t redis_on_timeout; /* 1: the request fails */
 	bool redis_publish;       /* rows that Redis lacks are published */
 	int64_t redis_row_format; /* of what is published, an sp_row_format; so the next */

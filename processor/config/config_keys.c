@@ -146,6 +146,8 @@ const sp_config_key sp_config__keys[] = {
 	{KEY("redis_read_replicas", BOOLEAN), .fallback = "false", FIELD(redis_read_replicas)},
 	{KEY("redis_timeout_ms", INTEGER), .fallback = "5", .min = 1, .max = 60000,
 		FIELD(redis_timeout_ms)},
+	{KEY("redis_cache_seconds", INTEGER), .fallback = "60", .min = 0, .max = 31536000,
+		FIELD(redis_cache_seconds)},
 	{KEY("redis_on_timeout", TEXT), .fallback = "\"default\"", .allowed = "default fail",
 		FIELD(redis_on_timeout)},
 	{KEY("redis_publish", BOOLEAN), .fallback = "true", FIELD(redis_publish)},

@@ -1,25 +1,17 @@
 #include "processor/publish/publish.h"
 
-#include "incremental/identity.h"
 #include "model_loader/checkpoint/part_name.h"
 #include "model_loader/embedding/row_export.h"
 #include "model_loader/version/weights.h"
 
 enum { PARTITIONS = 16, CLUSTER_PARTITIONS = 64 };
 
-/* --------------------------------------------------------------- the version */
-
 sp_status sp_publish_version(sp_redis_version *out, const sp_publish_source *source,
 			     const sp_publish_options *options, sp_error *err)
 {
-	sp_arena *arena = sp_arena_create(4096);
 	size_t otherwise = options->is_cluster ? CLUSTER_PARTITIONS : PARTITIONS;
-	uint64_t content;
 
-	SP_NEED_MEMORY(arena, err, "the identity of a checkpoint");
-	content = sp_identity_of_content(source->prefix, arena);
-	sp_arena_destroy(arena);
-	if (content == 0)
+	if (source->content == 0)
 		return sp_error_set(err, SP_IO, "%s.index cannot be read", source->prefix);
 	*out = (sp_redis_version){.full = source->full_step > 0 ? source->full_step : 0,
 				  .delta = source->delta_step > 0 ? source->delta_step : 0,
@@ -27,7 +19,7 @@ sp_status sp_publish_version(sp_redis_version *out, const sp_publish_source *sou
 									 : otherwise,
 				  .format = options->format,
 				  .former = -1};
-	out->checksum = sp_redis_checksum(content, out->partitions, out->format);
+	out->checksum = sp_redis_checksum(source->content, out->partitions, out->format);
 	return SP_OK;
 }
 

@@ -19,6 +19,7 @@
  */
 typedef struct sp_publish_source {
 	const char *prefix; /* of the full checkpoint; with `is_own` that of the SavedModel's own */
+	uint64_t content;   /* sp_identity_of_rows() (incremental/identity.h); 0 is SP_IO */
 	bool is_own;        /* the SavedModel's weights, not a checkpoint's */
 	int64_t full_step;  /* -1: none, which is 0 in Redis */
 	int64_t delta_step; /* the delta that is there, for people; -1: none */

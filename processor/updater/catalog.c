@@ -44,6 +44,9 @@ struct sp_catalog {
 	uint64_t newest;   /* on the disk; 0: not looked yet */
 	int64_t behind_ns; /* since when the newest version is not live; 0: it is live */
 
+	int64_t unreadable_ns; /* since when no version can be found; 0: they can */
+	char unreadable_why[SP_ERROR_TEXT_SIZE];
+
 	/* The pinned version. */
 	bool pinned;
 	int64_t pinned_full_step, pinned_delta_step, pinned_ns;
@@ -539,6 +542,18 @@ void sp_catalog_count(sp_catalog *catalog, sp_catalog_event event, int64_t took_
 	pthread_mutex_unlock(&catalog->lock);
 }
 
+void sp_catalog_set_unreadable(sp_catalog *catalog, const sp_error *why)
+{
+	pthread_mutex_lock(&catalog->lock);
+	if (why == NULL)
+		catalog->unreadable_ns = 0;
+	else if (catalog->unreadable_ns == 0)
+		catalog->unreadable_ns = sp_clock_now_ns();
+	snprintf(catalog->unreadable_why, sizeof(catalog->unreadable_why), "%s",
+		 why != NULL ? why->text : "");
+	pthread_mutex_unlock(&catalog->lock);
+}
+
 sp_version_state sp_catalog_state(sp_catalog *catalog, uint64_t number)
 {
 	sp_version_state state;
@@ -673,6 +688,12 @@ static void put_all(sp_buffer *json, sp_catalog *c, int64_t now)
 	if (newest != NULL) {
 		put_steps(json, "newest", newest->name.full_step, newest->name.delta_step, "lag",
 			  lag_ns(c, live, now));
+		sp_buffer_append_char(json, '}');
+	}
+	if (c->unreadable_ns != 0) {
+		sp_buffer_printf(json, ",\"unreadable\":{\"for_ms\":%" PRId64 ",\"why\":",
+				 (now - c->unreadable_ns) / 1000000);
+		sp_json_text_append(json, sp_bytes_of(c->unreadable_why));
 		sp_buffer_append_char(json, '}');
 	}
 	if (c->pinned) {

@@ -102,6 +102,9 @@ void sp_catalog_set_newest(sp_catalog *catalog, const sp_found_version *found, c
 uint64_t sp_catalog_next_waiting(sp_catalog *catalog, uint64_t after, sp_found_version *out,
 				 sp_arena *arena);
 
+/* No version can be found where they come from, for the reason `why`; NULL: they can. */
+void sp_catalog_set_unreadable(sp_catalog *catalog, const sp_error *why);
+
 /* Removes a version that waits or is refused, because its files are gone. */
 void sp_catalog_forget(sp_catalog *catalog, uint64_t number);
 

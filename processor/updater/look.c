@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "processor/version/rows_kept.h"
 
 enum { NS_PER_MS = 1000000 };
 
@@ -92,6 +93,7 @@ static void tell_found(sp_update_state *u, const sp_live_facts *live, const sp_d
 		sp_log(SP_LOG_INFO, "newer versions can be looked for again in '%s'",
 		       u->source.folder);
 	listing->is_blind = is_blind;
+	sp_catalog_set_unreadable(u->versions.catalog, is_blind ? why : NULL);
 	if (found->why != NULL && sp_decide_is_newer(live, &found->waiting)) {
 		sp_error_set(&words, SP_NOT_FOUND, "%s", found->why);
 		list_waiting(u, &found->waiting, &words);
@@ -247,10 +249,15 @@ sp_look_result sp_update__look(sp_update_state *u, sp_error *reason)
 	s.now_ns = sp_clock_now_ns();
 	s.live = sp_source_live_facts(&u->source, u->versions.live);
 	status = sp_source_discover(&u->source, &found, &why);
+	if (status == SP_OK)
+		sp_recall_apply(&u->recall, &u->source, &found.version);
 	begin_listing(&u->listing);
 	tell_found(u, &s.live, &found, status, &why);
 	survey(u, &s, &found, status, &why);
 	result = act(u, &s, &latest);
+	if (u->versions.live != NULL)
+		sp_rows_kept(&u->versions.live->keep_ns, u->source.config,
+			     u->versions.live->full_step, u->versions.live->redis_content);
 	if (latest.status != SP_OK && s.is_pinned)
 		sp_error_prefix(&latest, latest.status, "version %s is pinned by order of %s",
 				sp_found_steps(name, u->pin.full_step, u->pin.delta_step),

@@ -63,6 +63,8 @@ static sp_status unpin(sp_update_state *u, bool reload, sp_error *err)
 		s = situation_of(u, SP_ORDER_RELOAD);
 		sp_attempts_forget(&u->attempts);
 		s.newest.found = sp_source_discover(&u->source, &found, &s.newest.why);
+		if (s.newest.found == SP_OK)
+			sp_recall_apply(&u->recall, &u->source, &found.version);
 		s.newest.version = found.version;
 		status = act(u, &s, err);
 	}

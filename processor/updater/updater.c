@@ -249,6 +249,7 @@ void sp_updater_close(sp_updater *updater)
 		sp_watch_wake(updater->watch);
 	sp_thread_group_destroy(updater->thread);
 	sp_fold_stop(&updater->state.fold);
+	sp_recall_fini(&updater->state.recall);
 	sp_versions_close(&updater->state.versions);
 	sp_watch_destroy(updater->watch);
 	sp_catalog_destroy(updater->catalog);

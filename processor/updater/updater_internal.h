@@ -4,6 +4,7 @@
 #include "processor/updater/decide.h"
 #include "processor/updater/fold.h"
 #include "processor/updater/pin.h"
+#include "processor/updater/recall.h"
 #include "processor/updater/source.h"
 #include "processor/updater/versions.h"
 
@@ -46,6 +47,7 @@ typedef struct sp_update_state {
 	sp_pin pin;
 	sp_listing listing; /* reports on versions that are not served */
 	sp_fold fold;       /* of the live version's delta */
+	sp_recall recall;   /* to an earlier version, in Redis */
 } sp_update_state;
 
 /*

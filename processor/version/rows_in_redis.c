@@ -1,7 +1,6 @@
 #include "processor/version/rows_in_redis.h"
 
 #include "base/log.h"
-#include "incremental/identity.h"
 
 static bool is_cluster(const sp_config *config)
 {
@@ -12,24 +11,22 @@ static sp_status open_store(sp_redis_store **out, const sp_config *config,
 			    const sp_redis_address *address, const sp_publish_source *source,
 			    sp_error *err)
 {
-	sp_redis_store_options options = {
+	const sp_redis_store_options options = {
 		.address = address,
 		.is_cluster = is_cluster(config),
 		.read_replicas = config->redis_read_replicas,
 		.layout = (sp_redis_layout)config->redis_layout,
 		.model = config->redis_model,
 		.full = source->full_step > 0 ? source->full_step : 0,
+		.content = source->content,
 		.partitions = (size_t)config->redis_partitions,
 		.limit_ms = config->redis_timeout_ms,
 		.fails = config->redis_on_timeout == 1,
+		.keep_s = config->redis_cache_seconds,
 		.cache_bytes = (size_t)config->ev_storage_size,
 		.policy = (sp_row_cache_policy)config->ev_cache_policy,
 	};
-	sp_arena *arena = sp_arena_create(4096);
 
-	SP_NEED_MEMORY(arena, err, "the name of a version");
-	options.content = sp_identity_of_content(source->prefix, arena);
-	sp_arena_destroy(arena);
 	return sp_redis_store_open(out, &options, err);
 }
 

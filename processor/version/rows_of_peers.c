@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "incremental/identity.h"
 
 /* All find a new version at about the same time, and load slices of about the same size. */
 enum { LAG_MS = 2000 };
@@ -62,12 +61,13 @@ static int64_t step_of(int64_t full_step)
 	return full_step > 0 ? full_step : 0;
 }
 
-sp_status sp_rows_of_peers_find(sp_shard_store **out, const sp_config *config, int64_t full_step,
-				const char *prefix, sp_error *err)
+sp_status sp_rows_of_peers_find(sp_shard_store **out, const sp_config *config,
+				const sp_version *version, sp_error *err)
 {
-	sp_shard_store_options options = {
+	const sp_shard_store_options options = {
 		.client = config->shard_client,
-		.full = step_of(full_step),
+		.full = step_of(version->full_step),
+		.content = version->peers_content,
 		.limit_ms = config->shard_timeout_ms,
 		.fails = config->shard_on_timeout == 1,
 		.lag_ms = LAG_MS,
@@ -75,16 +75,11 @@ sp_status sp_rows_of_peers_find(sp_shard_store **out, const sp_config *config, i
 		.policy = (sp_row_cache_policy)config->ev_cache_policy,
 		.closing = config->embeddings.closing,
 	};
-	sp_arena *arena;
 	sp_status status;
 
 	*out = NULL;
 	if (config->shard_client == NULL)
 		return SP_OK;
-	arena = sp_arena_create(4096);
-	SP_NEED_MEMORY(arena, err, "the name of a version");
-	options.content = sp_identity_of_content(prefix, arena);
-	sp_arena_destroy(arena);
 	status = sp_shard_store_open(out, &options, err);
 	if (status != SP_NOT_FOUND)
 		return status;
@@ -100,7 +95,7 @@ static sp_status publish(const sp_config *config, const sp_version *version, sp_
 	const sp_table **tables = sp_alloc_zero(count + 1, sizeof(*tables));
 	const sp_shard_version shared = {
 		.full = step_of(version->full_step),
-		.content = version->content,
+		.content = version->peers_content,
 		.slice = config->shard_embedding ? (uint32_t)policy->slice : 0,
 		.slices = config->shard_embedding ? (uint32_t)policy->slice_count : 1,
 		.tables = tables,

@@ -8,7 +8,7 @@
 
 /*
  * Rows of embeddings in other processors, and for them (storage/shards/).  A version's rows are
- * identified by the step of its full checkpoint and the content at `prefix`.
+ * identified by the step of its full checkpoint and its peers_content.
  */
 
 /* Connects and listens as the configuration says; sets its shard_client and shard_server. */
@@ -20,7 +20,7 @@ void sp_rows_of_peers_close(sp_config *config);
  * they cannot be reached, or do not have the version yet; the version is then tried again later.
  */
 SP_MUST_CHECK sp_status sp_rows_of_peers_find(sp_shard_store **out, const sp_config *config,
-					      int64_t full_step, const char *prefix, sp_error *err);
+					      const sp_version *version, sp_error *err);
 
 /* Others are answered from this version from now on. */
 void sp_rows_of_peers_publish(const sp_config *config, const sp_version *version);

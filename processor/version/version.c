@@ -114,6 +114,16 @@ sp_status sp_version_open_model(sp_model **out, const sp_config *config,
 	return sp_model_open(out, &options, err);
 }
 
+static sp_status identify_rows(uint64_t *out, const char *prefix, sp_error *err)
+{
+	sp_arena *arena = sp_arena_create(4096);
+
+	SP_NEED_MEMORY(arena, err, "the name of a version");
+	*out = sp_identity_of_rows(prefix, arena);
+	sp_arena_destroy(arena);
+	return SP_OK;
+}
+
 static sp_status load_weights(sp_version *version, sp_model *model, const sp_config *config,
 			      const sp_found_version *found, size_t memory_limit, sp_error *err)
 {
@@ -132,15 +142,19 @@ static sp_status load_weights(sp_version *version, sp_model *model, const sp_con
 		return sp_error_set(err, SP_INVALID, "the path of a version is too long");
 	rows = options.checkpoint_prefix != NULL ? options.checkpoint_prefix : prefix;
 	SP_TRY(open_ssd(&options.ssd, config, rows, err));
+	if (config->feature_store_type >= SP_FEATURES_IN_REDIS)
+		SP_TRY(identify_rows(&version->redis_content, rows, err));
+	if (config->shard_client != NULL || config->shard_server != NULL)
+		SP_TRY(identify_rows(&version->peers_content, rows, err));
 	source = (sp_publish_source){.prefix = rows,
+				     .content = version->redis_content,
 				     .is_own = options.checkpoint_prefix == NULL,
 				     .full_step = version->full_step,
 				     .delta_step = -1,
 				     .only_finite = config->embeddings.only_finite};
 	status = sp_rows_in_redis_find(&options.redis, model, config, &source, err);
 	if (status == SP_OK)
-		status = sp_rows_of_peers_find(&options.shards, config, version->full_step, rows,
-					       err);
+		status = sp_rows_of_peers_find(&options.shards, config, version, err);
 	if (status == SP_OK)
 		status = sp_weights_load(&version->weights, model, &options, err);
 	sp_redis_store_release(options.redis);
@@ -303,6 +317,8 @@ static sp_status make_on(sp_version **out, const sp_version *from, const char *d
 	version->delta_step = delta_step;
 	version->content = from->content;
 	version->files = from->files;
+	version->peers_content = from->peers_content;
+	version->redis_content = from->redis_content;
 	return SP_OK;
 }
 

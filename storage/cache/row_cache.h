@@ -71,7 +71,8 @@ void sp_row_cache_fill(sp_row_cache *cache, int64_t key, const void *row);
 
 /*
  * Replaces the row of a key, if the cache holds the key, and keeps its count of uses.  Waits for
- * fills of the same set.  Nobody may read or fill this key meanwhile.
+ * fills of the same set.  Nobody may fill this key meanwhile; a read gets the old row or the new
+ * one, or is a miss.
  */
 void sp_row_cache_replace(sp_row_cache *cache, int64_t key, const void *row);
 

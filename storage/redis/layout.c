@@ -114,8 +114,11 @@ void sp_redis_record_write(char out[SP_REDIS_MAX_RECORD], const sp_redis_version
 			    sp_row_format_name(version->format));
 
 	if (version->former >= 0)
-		snprintf(out + size, SP_REDIS_MAX_RECORD - (size_t)size, " former=%" PRId64,
-			 version->former);
+		size += snprintf(out + size, SP_REDIS_MAX_RECORD - (size_t)size, " former=%" PRId64,
+				 version->former);
+	if (version->left > 0)
+		snprintf(out + size, SP_REDIS_MAX_RECORD - (size_t)size, " left=%" PRId64,
+			 version->left);
 }
 
 static bool read_format(sp_row_format *out, sp_bytes text)
@@ -165,6 +168,8 @@ static bool read_word(sp_redis_version *out, unsigned *has, sp_bytes word)
 	}
 	if (take_name(&word, "former="))
 		return read_step(&out->former, word);
+	if (take_name(&word, "left="))
+		return read_step(&out->left, word);
 	if (take_name(&word, "format=")) {
 		*has |= HAS_FORMAT;
 		return read_format(&out->format, word);

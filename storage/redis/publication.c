@@ -110,6 +110,20 @@ sp_status sp_redis_publication_find(bool *is_there, const sp_redis_publication_o
 	return sp_error_prefix(err, status, "Redis");
 }
 
+sp_status sp_redis_publication_keep(const sp_redis_publication_options *options, uint64_t content,
+				    sp_error *err)
+{
+	sp_redis_publication *p;
+	sp_status status;
+
+	if (options->layout != SP_REDIS_VERSIONED)
+		return SP_OK;
+	SP_TRY(create(&p, options, err));
+	status = sp_redis__versioned_keep(p, content, err);
+	sp_redis_publication_close(p);
+	return sp_error_prefix(err, status, "Redis");
+}
+
 sp_status sp_redis_publication_open(sp_redis_publication **out,
 				    const sp_redis_publication_options *options, sp_error *err)
 {

@@ -115,6 +115,15 @@ sp_redis_publication_counts sp_redis_publication_counts_of(const sp_redis_public
 void sp_redis_publication_close(sp_redis_publication *publication);
 
 /*
+ * For who reads a version: if its keys expire, they do so keep_seconds from now at the earliest.
+ * options->version is that of `full` in Redis, whose rows are those of `content`; what it says
+ * besides `full` is ignored.  SP_NOT_FOUND if it is not there.  In the deeprec layout nothing
+ * expires.
+ */
+SP_MUST_CHECK sp_status sp_redis_publication_keep(const sp_redis_publication_options *options,
+						  uint64_t content, sp_error *err);
+
+/*
  * Makes a version current that was before and has not expired: the one of the full checkpoint
  * `full`, or, -1, the former one.  *out is its record; in the deeprec layout only `full` is set.
  * options->version is ignored.  SP_NOT_FOUND if it is not there.

@@ -158,6 +158,8 @@ SP_MUST_CHECK sp_status sp_redis__versioned_go_back(sp_redis_version *out, sp_re
 						    int64_t full, sp_error *err);
 SP_MUST_CHECK sp_status sp_redis__versioned_find(bool *is_there, sp_redis_publication *p,
 						 sp_error *err);
+SP_MUST_CHECK sp_status sp_redis__versioned_keep(sp_redis_publication *p, uint64_t content,
+						 sp_error *err);
 void sp_redis__versioned_delete(sp_redis_publication *p);
 
 /* deeprec (publication_deeprec.c) */

@@ -244,7 +244,7 @@ static sp_status pace(sp_redis_publication *p, size_t rows, sp_error *err)
 	return SP_OK;
 }
 
-static sp_status send(sp_redis_publication *p, const slice *s, sp_error *err)
+static sp_status send_slice(sp_redis_publication *p, const slice *s, sp_error *err)
 {
 	sp_redis_how how = {.deadline_ns = 0};
 	sp_redis_writing *w = &p->writing;
@@ -319,11 +319,11 @@ static sp_status put(sp_redis_publication *p, const int64_t *keys, const char *r
 		s.keys[s.count] = keys[i];
 		s.rows[s.count++] = row;
 		if (s.count == w->slice) {
-			SP_TRY(send(p, &s, err));
+			SP_TRY(send_slice(p, &s, err));
 			s.count = 0;
 		}
 	}
-	SP_TRY(send(p, &s, err));
+	SP_TRY(send_slice(p, &s, err));
 	return sp_redis__go_on(p, err);
 }
 

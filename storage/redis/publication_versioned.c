@@ -92,18 +92,18 @@ static sp_status look_at(state *out, sp_redis_publication *p, const char *const 
 	return SP_OK;
 }
 
-/* Runs one command with each hash: NAME HASH, or NAME HASH ARGUMENT. */
-static sp_status for_each_hash(sp_redis_publication *p, const char *const *hashes, size_t count,
-			       const char *name, const char *argument, sp_error *err)
+/* Runs one command with each key: NAME KEY, or NAME KEY ARGUMENT. */
+static sp_status for_each_key(sp_redis_publication *p, const char *const *keys, size_t count,
+			      const char *name, const char *argument, sp_error *err)
 {
 	sp_redis_batch *batch;
 
 	SP_TRY(sp_redis__batch_make(&batch, p->client, err));
 	for (size_t i = 0; i < count; i++)
 		if (argument != NULL)
-			SP_REDIS_COMMAND(batch, name, hashes[i], argument);
+			SP_REDIS_COMMAND(batch, name, keys[i], argument);
 		else
-			SP_REDIS_COMMAND(batch, name, hashes[i]);
+			SP_REDIS_COMMAND(batch, name, keys[i]);
 	return sp_redis__run_all(p, batch, err);
 }
 
@@ -126,7 +126,7 @@ static sp_status start_hashes(sp_redis_publication *p, sp_error *err)
 	if (record != NULL)
 		return SP_OK;
 	snprintf(seconds, sizeof(seconds), "%d", SP_REDIS_LEFTOVER);
-	return for_each_hash(p, p->writing.hashes, partitions, "EXPIRE", seconds, err);
+	return for_each_key(p, p->writing.hashes, partitions, "EXPIRE", seconds, err);
 }
 
 /*
@@ -278,7 +278,7 @@ static sp_status hold(sp_redis_publication *p, const sp_redis_version *version,
 	for (size_t i = 0; i < tables->count; i++) {
 		SP_TRY(sp_redis__go_on(p, err));
 		SP_TRY(name_hashes(&hashes, p, tables->names[i], version, err));
-		SP_TRY(for_each_hash(p, hashes, version->partitions, "PERSIST", NULL, err));
+		SP_TRY(for_each_key(p, hashes, version->partitions, "PERSIST", NULL, err));
 		SP_TRY(look_at(&found, p, hashes, version, err));
 		if (found.bad != NULL)
 			return sp_error_set(err, SP_CORRUPT,
@@ -289,28 +289,43 @@ static sp_status hold(sp_redis_publication *p, const sp_redis_version *version,
 	return SP_OK;
 }
 
-/* In this order: who finds the record finds the rows. */
+/* Rows and what leads to them: who finds the record finds the rows. */
+static sp_status expire_rows(sp_redis_publication *p, const sp_redis_version *version,
+			     const char *name, sp_error *err)
+{
+	sp_redis_tables tables;
+	const char **hashes;
+	char seconds[24];
+
+	snprintf(seconds, sizeof(seconds), "%" PRId64, p->options.keep_seconds + 60);
+	SP_TRY(list_of(&tables, p, "HKEYS", name, err));
+	for (size_t i = 0; i < tables.count; i++) {
+		SP_TRY(name_hashes(&hashes, p, tables.names[i], version, err));
+		SP_TRY(for_each_key(p, hashes, version->partitions, "EXPIRE", seconds, err));
+	}
+	return for_each_key(p, &name, 1, "EXPIRE", seconds, err);
+}
+
+static sp_status expire_record(sp_redis_publication *p, const char *record, sp_error *err)
+{
+	char seconds[24];
+
+	snprintf(seconds, sizeof(seconds), "%" PRId64, p->options.keep_seconds);
+	return for_each_key(p, &record, 1, "EXPIRE", seconds, err);
+}
+
 static sp_status let_expire(sp_redis_publication *p, const sp_redis_version *version, sp_error *err)
 {
-	const char *record, *name, *text, **hashes;
-	char seconds[2][24];
-	sp_redis_tables tables;
+	const char *record, *name, *text;
 	sp_redis_version now;
 
 	SP_TRY(name_version(&record, &name, p, version, err));
-	snprintf(seconds[0], 24, "%" PRId64, p->options.keep_seconds);
-	snprintf(seconds[1], 24, "%" PRId64, p->options.keep_seconds + 60);
 	SP_TRY(sp_redis__get(&text, p, p->client, record, err));
 	/* Another content of the same step has a record of the same name. */
 	if (text != NULL && sp_redis_record_read(&now, sp_bytes_of(text), NULL) == SP_OK &&
 	    now.checksum == version->checksum)
-		SP_TRY(for_each_hash(p, &record, 1, "EXPIRE", seconds[0], err));
-	SP_TRY(list_of(&tables, p, "HKEYS", name, err));
-	for (size_t i = 0; i < tables.count; i++) {
-		SP_TRY(name_hashes(&hashes, p, tables.names[i], version, err));
-		SP_TRY(for_each_hash(p, hashes, version->partitions, "EXPIRE", seconds[1], err));
-	}
-	return for_each_hash(p, &name, 1, "EXPIRE", seconds[1], err);
+		SP_TRY(expire_record(p, record, err));
+	return expire_rows(p, version, name, err);
 }
 
 /* -1: does not expire; -2: is not there. */
@@ -351,24 +366,34 @@ static sp_status expire_others(sp_redis_publication *p, const sp_redis_version *
 			if (left != -2)
 				continue;
 		}
-		SP_TRY(for_each_hash(p, &p->versions, 1, "SREM", records.names[i], err));
+		SP_TRY(for_each_key(p, &p->versions, 1, "SREM", records.names[i], err));
 	}
 	return SP_OK;
 }
 
-/* Names the version's record as the current one. */
-static sp_status make_current(sp_redis_publication *p, sp_redis_version *version, sp_error *err)
+/*
+ * Names the version's record as the current one.  With `goes_back` it also says up to which version
+ * it is to be served instead of newer ones.
+ */
+static sp_status make_current(sp_redis_publication *p, sp_redis_version *version, bool goes_back,
+			      sp_error *err)
 {
 	char record[SP_REDIS_MAX_RECORD];
-	sp_redis_version former;
+	sp_redis_version now;
 	const char *text;
 
 	version->former = -1;
+	version->left = 0;
 	SP_TRY(sp_redis__get(&text, p, p->client, p->current, err));
-	if (text != NULL && sp_redis_record_read(&former, sp_bytes_of(text), NULL) == SP_OK)
-		version->former = former.full != version->full ? former.full : former.former;
+	if (text != NULL && sp_redis_record_read(&now, sp_bytes_of(text), NULL) == SP_OK) {
+		int64_t newest = now.full > now.left ? now.full : now.left;
+
+		version->former = now.full != version->full ? now.full : now.former;
+		if (goes_back && newest > version->full)
+			version->left = newest;
+	}
 	sp_redis_record_write(record, version);
-	return for_each_hash(p, &p->current, 1, "SET", record, err);
+	return for_each_key(p, &p->current, 1, "SET", record, err);
 }
 
 /* -------------------------------------------------------------- publishing */
@@ -400,7 +425,7 @@ sp_status sp_redis__versioned_open(sp_redis_publication *p, sp_error *err)
 				       "key %s", p->current));
 	SP_TRY(sp_redis__get(&text, p, p->client, p->record, err));
 	sp_redis_record_write(record, &p->options.version);
-	return for_each_hash(p, &p->versions, 1, "SADD", record, err);
+	return for_each_key(p, &p->versions, 1, "SADD", record, err);
 }
 
 /* Whether a newer version is to stay the current one. */
@@ -425,15 +450,15 @@ sp_status sp_redis__versioned_finish(sp_redis_publication *p, sp_error *err)
 	sp_error why;
 
 	SP_TRY(hold(p, version, &tables, err));
-	SP_TRY(for_each_hash(p, &p->tables, 1, "PERSIST", NULL, err));
+	SP_TRY(for_each_key(p, &p->tables, 1, "PERSIST", NULL, err));
 	SP_TRY(sp_redis__renew(p, err));
 	version->former = -1;
 	sp_redis_record_write(record, version);
-	SP_TRY(for_each_hash(p, &p->record, 1, "SET", record, err));
+	SP_TRY(for_each_key(p, &p->record, 1, "SET", record, err));
 	SP_TRY(is_older(&stays, p, err));
 	if (stays)
 		return SP_OK;
-	SP_TRY(make_current(p, version, err));
+	SP_TRY(make_current(p, version, false, err));
 	if (expire_others(p, version, &why) != SP_OK)
 		sp_log(SP_LOG_WARNING, "former versions in Redis stay for now: %s", why.text);
 	return SP_OK;
@@ -453,11 +478,10 @@ void sp_redis__versioned_delete(sp_redis_publication *p)
 	for (size_t i = 0; status == SP_OK && i < p->name_count; i++) {
 		status = name_hashes(&hashes, p, p->names[i], version, &why);
 		if (status == SP_OK)
-			status = for_each_hash(p, hashes, version->partitions, "UNLINK", NULL,
-					       &why);
+			status = for_each_key(p, hashes, version->partitions, "UNLINK", NULL, &why);
 	}
 	if (status == SP_OK)
-		status = for_each_hash(p, &p->tables, 1, "UNLINK", NULL, &why);
+		status = for_each_key(p, &p->tables, 1, "UNLINK", NULL, &why);
 	if (status != SP_OK)
 		sp_log(SP_LOG_WARNING, "rows in Redis stay until they expire: %s", why.text);
 }
@@ -474,6 +498,30 @@ sp_status sp_redis__versioned_find(bool *is_there, sp_redis_publication *p, sp_e
 		    sp_redis_record_read(&found, sp_bytes_of(text), NULL) == SP_OK &&
 		    found.full == version->full && found.checksum == version->checksum;
 	return SP_OK;
+}
+
+/* The rows first: they must not go before the record. */
+sp_status sp_redis__versioned_keep(sp_redis_publication *p, uint64_t content, sp_error *err)
+{
+	const char *record, *name, *text;
+	sp_redis_version version;
+	int64_t left;
+
+	record = sp_redis_version_name(p->arena, p->options.model, p->options.version.full);
+	SP_NEED_MEMORY(record, err, "the name of a version");
+	SP_TRY(sp_redis__get(&text, p, p->client, record, err));
+	if (text != NULL)
+		SP_TRY(sp_redis_record_read(&version, sp_bytes_of(text), err));
+	if (text == NULL ||
+	    version.checksum != sp_redis_checksum(content, version.partitions, version.format))
+		return sp_error_set(err, SP_NOT_FOUND, "key %s %s", record,
+				    text == NULL ? "is gone" : "is of other rows");
+	SP_TRY(time_to_live(&left, p, record, err));
+	if (left == -1 || left > p->options.keep_seconds / 2)
+		return SP_OK;
+	SP_TRY(name_version(&record, &name, p, &version, err));
+	SP_TRY(expire_rows(p, &version, name, err));
+	return expire_record(p, record, err);
 }
 
 /* ------------------------------------------------------------------- going back */
@@ -517,10 +565,10 @@ sp_status sp_redis__versioned_go_back(sp_redis_version *out, sp_redis_publicatio
 				    record);
 	SP_TRY(sp_redis_record_read(out, sp_bytes_of(text), err));
 	SP_TRY(name_version(&record, &name, p, out, err));
-	SP_TRY(for_each_hash(p, &record, 1, "PERSIST", NULL, err));
-	SP_TRY(for_each_hash(p, &name, 1, "PERSIST", NULL, err));
+	SP_TRY(for_each_key(p, &record, 1, "PERSIST", NULL, err));
+	SP_TRY(for_each_key(p, &name, 1, "PERSIST", NULL, err));
 	SP_TRY(list_of(&tables, p, "HKEYS", name, err));
 	SP_TRY(hold(p, out, &tables, err));
 	SP_TRY(sp_redis__renew(p, err));
-	return make_current(p, out, err);
+	return make_current(p, out, true, err);
 }

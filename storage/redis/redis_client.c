@@ -130,6 +130,8 @@ static int64_t send_parked(sp_redis_client *client, int64_t now_ns)
 		else
 			route(client, one.batch, one.command);
 	}
+	if (count == 0)
+		return INT64_MAX;
 	memmove(client->parked + kept, client->parked + count,
 		(client->parked_count - count) * sizeof(*client->parked));
 	client->parked_count = kept + client->parked_count - count;

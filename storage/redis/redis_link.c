@@ -112,7 +112,7 @@ static bool open_reader(sp_redis_link *link)
 
 	if (reader == NULL)
 		return false;
-	redisReaderSetPrivdata(reader, link);
+	reader->privdata = link;
 	reader->maxbuf = 0; /* the buffer is kept */
 	link->reader = reader;
 	return true;

@@ -196,6 +196,7 @@ static sp_status create(sp_redis_store **out, const sp_redis_store_options *opti
 	status = sp_remote_store_init(&store->remote, &sp_redis__source, &how, err);
 	store->layout = options->layout;
 	store->is_cluster = options->is_cluster;
+	store->keep_s = options->keep_s;
 	store->patience_ms = options->patience_ms != 0 ? options->patience_ms : PATIENCE_MS;
 	store->model = sp_alloc_text(options->model);
 	if (status == SP_OK && store->model == NULL)
@@ -358,6 +359,8 @@ static sp_status describe(sp_redis_shelf **out, sp_redis_store *store, const sp_
 	shelf->base.dim = table->dim;
 	shelf->key_size = table->key_size;
 	shelf->base.row_size = sp_row_format_size(store->version.format, table->dim);
+	if (store->layout == SP_REDIS_HPS || store->layout == SP_REDIS_TFRA)
+		shelf->base.keep_s = store->keep_s;
 	shelf->base.codec = sp_row_codec_find(store->version.format);
 	shelf->partitions = store->version.partitions;
 	shelf->base.row_count = SIZE_MAX;

@@ -16,12 +16,24 @@ static uint32_t partition_of(const sp_remote_shelf *base, int64_t key)
 	}
 }
 
+static void count(const sp_remote_store *store, sp_tier_counters *out)
+{
+	sp_redis_counters client;
+
+	sp_redis_client_counters(((const sp_redis_store *)store)->client, &client);
+	out->servers = client.servers;
+	out->servers_up = client.servers_up;
+	out->round_trips = client.round_trip_count;
+	out->round_trip_ns = client.round_trip_ns;
+}
+
 const sp_remote_source sp_redis__source = {
 	.name = "redis",
 	.title = "Redis",
 	.partition = partition_of,
 	.own_size = sp_redis__question_size,
 	.ask = sp_redis__ask,
+	.count = count,
 	.close = sp_redis__store_close,
 };
 

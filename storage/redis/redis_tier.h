@@ -19,6 +19,8 @@
  * A key counts as absent only if the rest of the table is certainly there: in our layout the hash
  * still has its mark, in DeepRec's the database still has the version.  Otherwise it counts as not
  * answered, as do rows of another size.
+ *
+ * Rows of the layouts hps and tfra may change at any time: they age.
  */
 
 /* Shared by the tables of one model version. */
@@ -36,6 +38,7 @@ typedef struct sp_redis_store_options {
 
 	int64_t limit_ms;    /* of a call; 0: 5 */
 	bool fails;          /* a call without an answer in time fails */
+	int64_t keep_s;      /* hps, tfra; 0: what is in memory does not age */
 	int64_t patience_ms; /* of opening; 0: 5000 */
 
 	size_t cache_bytes; /* memory of each table */

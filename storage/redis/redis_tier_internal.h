@@ -22,6 +22,7 @@ struct sp_redis_store {
 	sp_redis_version version;
 	char mark[SP_REDIS_MARK_SIZE + 1];
 	int64_t patience_ms;
+	int64_t keep_s;
 };
 
 /* ---- redis_fetch.c: an sp_remote_source's calls ---- */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/size.h"
 #include "base/thread.h"
 #include "storage/remote/remote_tier.h"
@@ -129,7 +130,7 @@ sp_remote_row *sp_remote__fetch_want(sp_remote_fetch *own, sp_remote_shelf *shel
 		row->is_missing = false;
 		row->at = own->size;
 		atomic_store_explicit(&row->state, SP_REMOTE_ROW_OPEN, memory_order_relaxed);
-		own->size += shelf->row_size;
+		own->size += sp_remote__kept_size(shelf);
 		*chain = row;
 	}
 	atomic_fetch_add_explicit(&row->fetch->references, 1, memory_order_relaxed);
@@ -163,12 +164,32 @@ void sp_remote_fetch_note(sp_remote_fetch *fetch, const char *text, size_t size)
 			 text);
 }
 
+/* Writes the stamp behind the row.  An absent key has one, too, behind zeros. */
+static void stamp(sp_remote_row *row, sp_remote_row_state state)
+{
+	const sp_remote_shelf *shelf = row->shelf;
+	char *bytes = row->fetch->bytes + row->at;
+	sp_remote_stamp value = sp_remote__age(shelf->store, sp_clock_now_ns()) << 1 |
+				(state == SP_REMOTE_ROW_ABSENT);
+
+	if (state == SP_REMOTE_ROW_ABSENT)
+		memset(bytes, 0, shelf->row_size);
+	memcpy(bytes + shelf->row_size, &value, sizeof(value));
+}
+
 static void settle(sp_remote_row *row, sp_remote_row_state state)
 {
-	const char *bytes = state == SP_REMOTE_ROW_FOUND ? row->fetch->bytes + row->at : NULL;
+	const sp_remote_shelf *shelf = row->shelf;
+	const char *bytes = row->fetch->bytes + row->at;
 
+	if (shelf->keep_s != 0)
+		stamp(row, state);
+	else if (state == SP_REMOTE_ROW_ABSENT)
+		bytes = NULL;
 	atomic_store_explicit(&row->state, (uint8_t)state, memory_order_release);
-	sp_row_cache_fill(row->shelf->cache, row->key, bytes);
+	if (shelf->keep_s != 0) /* an older row of the key may be held */
+		sp_row_cache_replace(shelf->cache, row->key, bytes);
+	sp_row_cache_fill(shelf->cache, row->key, bytes);
 }
 
 void sp_remote_row_found(sp_remote_row *row, const void *bytes)

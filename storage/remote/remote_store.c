@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "storage/remote/remote_tier.h"
 
 enum { LIMIT_MS = 5 };
@@ -11,6 +12,7 @@ sp_status sp_remote_store_init(sp_remote_store *store, const sp_remote_source *s
 	memset(store, 0, sizeof(*store));
 	store->source = source;
 	store->options = *options;
+	store->start_ns = sp_clock_now_ns();
 	if (store->options.limit_ms == 0)
 		store->options.limit_ms = LIMIT_MS;
 	atomic_init(&store->references, 1);

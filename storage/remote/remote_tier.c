@@ -41,6 +41,7 @@ typedef struct read_state {
 	void *rows;                   /* [CACHE_BLOCK] of the widest table */
 	size_t miss_count, wanted_count;
 	size_t bytes; /* of the rows that are wanted */
+	sp_remote_stamp now;
 } read_state;
 
 static sp_remote_shelf *shelf_of(const sp_tier *tier)
@@ -82,6 +83,20 @@ static size_t scratch_size(const sp_tier *tier, size_t count)
 
 /* ---- the cache ---- */
 
+/* What the cache knows of a key; a row that is too old is a miss. */
+static sp_row_cache_answer judge(const sp_remote_shelf *shelf, sp_row_cache_answer answer,
+				 const char *row, sp_remote_stamp now)
+{
+	sp_remote_stamp stamp;
+
+	if (answer != SP_ROW_CACHE_ROW || shelf->keep_s == 0)
+		return answer;
+	memcpy(&stamp, row + shelf->row_size, sizeof(stamp));
+	if ((int64_t)now - (stamp >> 1) >= shelf->keep_s)
+		return SP_ROW_CACHE_MISS;
+	return (stamp & 1) != 0 ? SP_ROW_CACHE_ABSENT : SP_ROW_CACHE_ROW;
+}
+
 /* Looks up a block of a read's keys and lists the misses; returns the hits. */
 static size_t read_cached(read_state *state, const sp_tier_read *reads, size_t r, size_t first,
 			  size_t count)
@@ -92,20 +107,21 @@ static size_t read_cached(read_state *state, const sp_tier_read *reads, size_t r
 
 	sp_row_cache_read(shelf->cache, read->keys + first, count, state->answers, state->rows);
 	for (size_t i = 0; i < count; i++) {
+		const char *row = (const char *)state->rows + i * stride;
+		sp_row_cache_answer answer = judge(shelf, state->answers[i], row, state->now);
 		size_t at = first + i;
 
-		if (state->answers[i] == SP_ROW_CACHE_MISS) {
+		if (answer == SP_ROW_CACHE_MISS) {
 			state->misses[state->miss_count++] = (sp_key_miss){
 				read->keys[at], (uint32_t)r, (uint32_t)at};
 			continue;
 		}
 		hits++;
-		read->found[at] = state->answers[i] == SP_ROW_CACHE_ROW;
+		read->found[at] = answer == SP_ROW_CACHE_ROW;
 		if (!read->found[at])
 			continue;
 		found++;
-		shelf->codec->decode(shelf->dim, (const char *)state->rows + i * stride,
-				     read->rows[at]);
+		shelf->codec->decode(shelf->dim, row, read->rows[at]);
 	}
 	if (hits != found)
 		sp_remote__count_up(&shelf->absent, hits - found);
@@ -149,7 +165,7 @@ static size_t group_misses(read_state *state, const sp_tier_read *reads, size_t 
 		state->wanted[state->wanted_count++] = (wanted_key){.first = at};
 	}
 	sp_key_miss_sort(state->order + start, state->wanted_count - start);
-	state->bytes += (state->wanted_count - start) * shelf->row_size;
+	state->bytes += (state->wanted_count - start) * sp_remote__kept_size(shelf);
 	return end;
 }
 
@@ -271,6 +287,7 @@ static sp_status remote_read(const sp_tier_read *reads, size_t count, void *scra
 			return sp_error_set(err, SP_INVALID, "a lookup of %zu keys",
 					    reads[r].count);
 	lay_out(&state, &s, reads, count);
+	state.now = sp_remote__age(shelf_of(reads[0].tier)->store, sp_clock_now_ns());
 	read_caches(&state, reads, count);
 	return read_missed(&state, reads, count, deadline_ns, err);
 }
@@ -294,6 +311,7 @@ static void remote_counters(const sp_tier *tier, sp_tier_counters *out)
 		.bytes_read = load(&shelf->bytes_read),
 		.defaulted = load(&shelf->defaulted),
 	};
+	shelf->store->source->count(shelf->store, out);
 }
 
 static size_t remote_footprint(const sp_tier *tier)
@@ -329,7 +347,7 @@ static const sp_tier_kind remote_kind = {
 static sp_status open_cache(sp_remote_shelf *shelf, sp_error *err)
 {
 	const sp_remote_store *store = shelf->store;
-	const sp_row_cache_options cache = {.row_size = shelf->row_size,
+	const sp_row_cache_options cache = {.row_size = sp_remote__kept_size(shelf),
 					    .cap_bytes = store->options.cache_bytes,
 					    .policy = store->options.policy};
 

@@ -24,6 +24,9 @@
  * then are answered by their default rows and counted, or the call fails.  Answers that come later
  * go to the cache.
  *
+ * Rows that may change at any time age: what is in memory is asked for again when it is older than
+ * the table's keep_s.
+ *
  * After a while a read allocates nothing.
  */
 typedef struct sp_remote_store sp_remote_store;
@@ -46,6 +49,9 @@ typedef struct sp_remote_source {
 	/* Bytes of fetch->own for `count` rows. */
 	size_t (*own_size)(size_t count);
 
+	/* The servers and round trips of the counters. */
+	void (*count)(const sp_remote_store *store, sp_tier_counters *out);
+
 	/* With the last reference: after the last answer sp_remote_store_fini(), then frees. */
 	void (*close)(sp_remote_store *store);
 } sp_remote_source;
@@ -59,7 +65,8 @@ struct sp_remote_shelf {
 	sp_remote_store *store;
 	const char *name;
 	size_t dim;
-	size_t row_size; /* as fetched and cached */
+	size_t row_size; /* as stored */
+	int64_t keep_s;  /* what is older in memory is asked for again; 0: it does not age */
 	const sp_row_codec *codec;
 	sp_row_cache *cache;
 	size_t row_count; /* SIZE_MAX: unknown */
@@ -140,6 +147,7 @@ struct sp_remote_store {
 	const sp_remote_source *source;
 	atomic_size_t references;
 	sp_remote_options options;
+	int64_t start_ns; /* stamps count from it */
 
 	pthread_mutex_t lock; /* guards the next five */
 	sp_arena *arena;
@@ -166,6 +174,22 @@ void sp_remote_store_release(sp_remote_store *store);
 SP_MUST_CHECK sp_status sp_remote_tier_open(sp_tier **out, sp_remote_shelf *shelf, sp_error *err);
 
 /* ---- for remote_tier.c ---- */
+
+/*
+ * What is behind a row that ages, in the cache and in fetches: seconds of the store's life, times
+ * two; the lowest bit: the key is absent.
+ */
+typedef uint32_t sp_remote_stamp;
+
+static inline size_t sp_remote__kept_size(const sp_remote_shelf *shelf)
+{
+	return shelf->row_size + (shelf->keep_s != 0 ? sizeof(sp_remote_stamp) : 0);
+}
+
+static inline sp_remote_stamp sp_remote__age(const sp_remote_store *store, int64_t now_ns)
+{
+	return (sp_remote_stamp)((now_ns - store->start_ns) / 1000000000);
+}
 
 /* A fetch with room for `count` rows of `bytes` together; NULL: no memory. */
 sp_remote_fetch *sp_remote__fetch_create(sp_remote_store *store, size_t count, size_t bytes);

@@ -364,6 +364,17 @@ static void ask(sp_remote_fetch *fetch)
 	sp_shard_call_send(store->client, a.ready);
 }
 
+static void count(const sp_remote_store *store, sp_tier_counters *out)
+{
+	sp_shard_client_counters client;
+
+	sp_shard_client_count(((const sp_shard_store *)store)->client, &client);
+	out->servers = client.peers;
+	out->servers_up = client.peers_up;
+	out->round_trips = client.round_trip_count;
+	out->round_trip_ns = client.round_trip_ns;
+}
+
 static uint32_t partition_of(const sp_remote_shelf *table, int64_t key)
 {
 	return sp_shard_of_key(key, ((const sp_shard_store *)table->store)->slice_count);
@@ -392,6 +403,7 @@ static const sp_remote_source source = {
 	.partition = partition_of,
 	.own_size = question_size,
 	.ask = ask,
+	.count = count,
 	.close = close_store,
 };
 

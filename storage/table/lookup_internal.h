@@ -1,6 +1,8 @@
 #ifndef SP_STORAGE_TABLE_LOOKUP_INTERNAL_H
 #define SP_STORAGE_TABLE_LOOKUP_INTERNAL_H
 
+#include <sched.h>
+
 #include "base/cpu.h"
 #include "storage/table/table_internal.h"
 
@@ -13,6 +15,23 @@
  *   lookup_tiers.c     several lookups, some with a slower tier
  *   lookup.c           checks, and chooses between the last two
  */
+
+/* Which tally the lookups of a run are counted in. */
+static inline size_t sp_lookup__tally(void)
+{
+	return (size_t)sched_getcpu() % SP_TABLE_TALLIES; /* also of -1: the system cannot say */
+}
+
+/* Counts the keys of a lookup: `in_memory` that no slower tier is asked for, `absent` of these. */
+static inline void sp_lookup__count(const sp_lookup *lookup, size_t number, size_t in_memory,
+				    size_t absent)
+{
+	sp_table_tally *tally = &lookup->table->rules->tallies[number];
+
+	atomic_fetch_add_explicit(&tally->in_memory, in_memory, memory_order_relaxed);
+	if (absent != 0)
+		atomic_fetch_add_explicit(&tally->absent, absent, memory_order_relaxed);
+}
 
 /* ---- lookup_pool.c ---- */
 
@@ -34,7 +53,7 @@ void sp_lookup__pool_rows(const sp_lookup *lookup, size_t first, size_t count, s
  * with its memory latency.
  */
 bool sp_lookup__is_plain(const sp_lookup *lookup, bool alone);
-void sp_lookup__run_plain(const sp_lookup *lookup);
+size_t sp_lookup__run_plain(const sp_lookup *lookup); /* returns how many keys are held */
 
 /*
  * Whether to issue the prefetches of a block together, with no other work between.
@@ -59,8 +78,8 @@ typedef struct sp_misses {
 } sp_misses;
 
 /*
- * Answers the keys that are in memory and collects the others in misses [count]; NULL: no table has
- * a slower tier.  A lookup with misses has no pooling.  Segments have been checked.
+ * Answers and counts the keys that are in memory, and collects the others in misses [count]; NULL:
+ * no table has a slower tier.  A lookup with misses has no pooling.  Segments have been checked.
  */
 void sp_lookup__run_in_memory(const sp_lookup *lookups, size_t count, sp_misses *misses);
 

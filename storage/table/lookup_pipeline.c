@@ -31,6 +31,8 @@ typedef struct pipeline {
 	sp_rows_probe overlay[RING];
 	sp_misses *misses; /* of the current lookup; NULL: not collected */
 	float divisor;     /* of the current segment */
+	size_t absent;     /* keys of the current lookup */
+	size_t tally;      /* where keys are counted */
 } pipeline;
 
 /* ---------------------------------------------------------------- stages */
@@ -92,10 +94,11 @@ static __attribute__((noinline)) bool find_row(const sp_table *table, const pipe
 	       (table->base != NULL && sp_rows__row(table->base, &p->base[at], key, row));
 }
 
-static const float *absent_row(const sp_lookup *lookup, size_t i)
+static const float *absent_row(pipeline *p, const sp_lookup *lookup, size_t i)
 {
 	const sp_table_rules *rules = lookup->table->rules;
 
+	p->absent++;
 	return sp_table__absent_row(rules, lookup->keys[i],
 				    lookup->fallback != NULL ? lookup->fallback + i * rules->dim
 							     : NULL);
@@ -125,7 +128,7 @@ static void gather_key(pipeline *p, const cursor *c, size_t at)
 	if (find_row(table, p, at, lookup->keys[i], &row))
 		row.codec->decode(dim, row.data, to);
 	else if (!pass_on(lookup, p->misses, i, to))
-		memcpy(to, absent_row(lookup, i), dim * sizeof(*to));
+		memcpy(to, absent_row(p, lookup, i), dim * sizeof(*to));
 }
 
 static void pool_key(pipeline *p, const cursor *c, size_t at)
@@ -134,16 +137,25 @@ static void pool_key(pipeline *p, const cursor *c, size_t at)
 	sp_stored_row row;
 
 	if (!find_row(lookup->table, p, at, lookup->keys[c->key], &row))
-		row = (sp_stored_row){absent_row(lookup, c->key), sp_row_codec_find(SP_ROW_FP32)};
+		row = (sp_stored_row){absent_row(p, lookup, c->key),
+				      sp_row_codec_find(SP_ROW_FP32)};
 	sp_lookup__pool_rows(lookup, c->key, 1, row, 0, &p->divisor);
 }
 
 static inline void answer(pipeline *p, const cursor *c, size_t at)
 {
-	if (c->lookup->pooling != NULL)
+	const sp_lookup *lookup = c->lookup;
+
+	if (lookup->pooling != NULL)
 		pool_key(p, c, at);
 	else
 		gather_key(p, c, at);
+	if (c->key + 1 == lookup->count) {
+		size_t asked = p->misses != NULL ? p->misses->count : 0;
+
+		sp_lookup__count(lookup, p->tally, lookup->count - asked, p->absent);
+		p->absent = 0;
+	}
 }
 
 /* The keys of a stage in one step: `count` entries of the ring from `at` on. */
@@ -169,6 +181,8 @@ static void run_pipeline(cursor first, const sp_lookup *lookups, size_t keys, sp
 	pipeline p;
 
 	p.divisor = 0;
+	p.absent = 0;
+	p.tally = sp_lookup__tally();
 	for (size_t t = 0; t < keys + ANSWER_AFTER; t += burst) {
 		step answered = step_of(t, ANSWER_AFTER, keys, burst);
 		step started = step_of(t, 0, keys, burst);
@@ -193,7 +207,10 @@ void sp_lookup__run_in_memory(const sp_lookup *lookups, size_t count, sp_misses 
 
 	for (size_t i = 0; i < count; i++) {
 		if (sp_lookup__is_plain(&lookups[i], count == 1)) {
-			sp_lookup__run_plain(&lookups[i]);
+			size_t held = sp_lookup__run_plain(&lookups[i]);
+
+			sp_lookup__count(&lookups[i], sp_lookup__tally(), lookups[i].count,
+					 lookups[i].count - held);
 			continue;
 		}
 		keys += lookups[i].count;

@@ -94,8 +94,10 @@ INLINE void copy_elements(float *to, const float *from, size_t dim)
 		memcpy(to, from, dim * sizeof(float));
 }
 
+/* Functions named answer_... write the row of a key, and return whether it is held. */
+
 /* For the layout with keys in front of rows. */
-INLINE void answer_front(const plain *p, const char *slot, int64_t key, size_t dim, float *to)
+INLINE bool answer_front(const plain *p, const char *slot, int64_t key, size_t dim, float *to)
 {
 	const char *absent = (const char *)absent_row(p, key, dim);
 	uintptr_t is_held;
@@ -107,19 +109,21 @@ INLINE void answer_front(const plain *p, const char *slot, int64_t key, size_t d
 		      (const float *)(((uintptr_t)(slot + sizeof(mark)) & is_held) |
 				      ((uintptr_t)absent & ~is_held)),
 		      dim);
+	return is_held != 0;
 }
 
 /* For woven rows without AVX2, and for outliers. */
-INLINE void answer_woven(const plain *p, const char *slot, int64_t key, size_t dim, float *to)
+INLINE bool answer_woven(const plain *p, const char *slot, int64_t key, size_t dim, float *to)
 {
 	sp_stored_row row;
 
 	if (key == SP_KEY_EMPTY || !p->rows->woven->holds(slot, key)) {
 		copy_elements(to, absent_row(p, key, dim), dim);
-		return;
+		return false;
 	}
 	row = sp_rows__stored(p->rows, slot);
 	row.codec->decode(dim, row.data, to);
+	return true;
 }
 
 static inline size_t less(size_t a, size_t b)
@@ -134,8 +138,9 @@ static inline size_t block_of(size_t first, size_t count)
 }
 
 /*
- * The loop, for given functions for each stage; the sizes may be constants.  Hashes and slots are
- * computed a block at a time.  The order of prefetches depends on the processor:
+ * The loop, for given functions for each stage; the sizes may be constants.  It returns how many of
+ * the keys are held.  Hashes and slots are computed a block at a time.  The order of prefetches
+ * depends on the processor:
  *
  * ONE_BY_ONE  Alternates prefetches and answers: the prefetches of a whole block at once would
  *             wait for the few line fill buffers.
@@ -144,42 +149,44 @@ static inline size_t block_of(size_t first, size_t count)
  * With few keys each stage is done for all of them before the next stage.
  */
 #define GATHER(...) GATHER_OF(__VA_ARGS__)
-#define GATHER_OF(name, attributes, hash, locate, in_bursts, answer, row_dim, slot_bytes)         \
-	attributes static void name(const sp_lookup *lookup)                                      \
-	{                                                                                         \
-		size_t count = lookup->count, stride = lookup->stride;                            \
-		size_t dim = (row_dim), slot_size = (slot_bytes);                                 \
-		size_t all = (count + BLOCK - 1) / BLOCK * BLOCK;                                 \
-		size_t to_locate = less(all, LOCATE_AFTER);                                       \
-		size_t to_answer = to_locate + less(all, ANSWER_AFTER);                           \
-		const int64_t *keys = lookup->keys;                                               \
-		float *to = lookup->rows;                                                         \
-		plain p;                                                                          \
-                                                                                                  \
-		start(&p, lookup);                                                                \
-		for (size_t t = 0; t < count + to_answer; t += BLOCK) {                           \
-			size_t l = t - to_locate, a = t - to_answer;                              \
-			size_t hashed = block_of(t, count);                                       \
-			size_t located = block_of(l, count);                                      \
-			size_t answered = block_of(a, count);                                     \
-                                                                                                  \
-			if (hashed != 0)                                                          \
-				hash(&p, keys + t, t % RING, hashed);                             \
-			if (located != 0)                                                         \
-				locate(&p, l % RING, located, slot_size);                         \
-			for (size_t i = 0; i < BLOCK; i++) {                                      \
-				if (i < hashed)                                                   \
-					__builtin_prefetch(p.pilots + p.buckets[(t + i) % RING]); \
-				if (i < located)                                                  \
-					fetch(p.slot_at[(l + i) % RING], slot_size);              \
-				if (!(in_bursts) && i < answered)                                 \
-					answer(&p, p.slot_at[(a + i) % RING], keys[a + i], dim,   \
-					       to + (a + i) * stride);                            \
-			}                                                                         \
-			for (size_t i = 0; (in_bursts) && i < answered; i++)                      \
-				answer(&p, p.slot_at[(a + i) % RING], keys[a + i], dim,           \
-				       to + (a + i) * stride);                                    \
-		}                                                                                 \
+#define GATHER_OF(name, attributes, hash, locate, in_bursts, answer, row_dim, slot_bytes)          \
+	attributes static size_t name(const sp_lookup *lookup)                                     \
+	{                                                                                          \
+		size_t count = lookup->count, stride = lookup->stride;                             \
+		size_t dim = (row_dim), slot_size = (slot_bytes);                                  \
+		size_t all = (count + BLOCK - 1) / BLOCK * BLOCK;                                  \
+		size_t to_locate = less(all, LOCATE_AFTER);                                        \
+		size_t to_answer = to_locate + less(all, ANSWER_AFTER);                            \
+		const int64_t *keys = lookup->keys;                                                \
+		float *to = lookup->rows;                                                          \
+		size_t held = 0;                                                                   \
+		plain p;                                                                           \
+                                                                                                   \
+		start(&p, lookup);                                                                 \
+		for (size_t t = 0; t < count + to_answer; t += BLOCK) {                            \
+			size_t l = t - to_locate, a = t - to_answer;                               \
+			size_t hashed = block_of(t, count);                                        \
+			size_t located = block_of(l, count);                                       \
+			size_t answered = block_of(a, count);                                      \
+                                                                                                   \
+			if (hashed != 0)                                                           \
+				hash(&p, keys + t, t % RING, hashed);                              \
+			if (located != 0)                                                          \
+				locate(&p, l % RING, located, slot_size);                          \
+			for (size_t i = 0; i < BLOCK; i++) {                                       \
+				if (i < hashed)                                                    \
+					__builtin_prefetch(p.pilots + p.buckets[(t + i) % RING]);  \
+				if (i < located)                                                   \
+					fetch(p.slot_at[(l + i) % RING], slot_size);               \
+				if (!(in_bursts) && i < answered)                                  \
+					held += answer(&p, p.slot_at[(a + i) % RING], keys[a + i], \
+						       dim, to + (a + i) * stride);                \
+			}                                                                          \
+			for (size_t i = 0; (in_bursts) && i < answered; i++)                       \
+				held += answer(&p, p.slot_at[(a + i) % RING], keys[a + i], dim,    \
+					       to + (a + i) * stride);                             \
+		}                                                                                  \
+		return held;                                                                       \
 	}
 
 #define ONE_BY_ONE false
@@ -195,7 +202,7 @@ GATHER(gather_woven, , hash_block, locate_block, ONE_BY_ONE, answer_woven, ANY_S
 #define AVX2 __attribute__((target("avx2,bmi2")))
 
 /* An absent key is answered by a default row, which is not woven: all of its bits are kept. */
-AVX2 INLINE void answer_woven_avx2(const plain *p, const char *slot, int64_t key, size_t dim,
+AVX2 INLINE bool answer_woven_avx2(const plain *p, const char *slot, int64_t key, size_t dim,
 				   float *to)
 {
 	uintptr_t is_held = -(uintptr_t)(sp_woven__holds_avx2(slot, key) & (key != SP_KEY_EMPTY));
@@ -206,10 +213,8 @@ AVX2 INLINE void answer_woven_avx2(const plain *p, const char *slot, int64_t key
 	__m256i least = _mm256_and_si256(woven, _mm256_set1_epi32((int)SP_WOVEN_LEAST));
 	__m256i low = _mm256_set1_epi32((int)SP_WOVEN_LOW);
 
-	if (__builtin_expect(sp_woven_row_outlier(slot) != SP_WOVEN_NO_OUTLIER, 0)) {
-		answer_woven(p, slot, key, dim, to);
-		return;
-	}
+	if (__builtin_expect(sp_woven_row_outlier(slot) != SP_WOVEN_NO_OUTLIER, 0))
+		return answer_woven(p, slot, key, dim, to);
 #pragma GCC unroll 4
 	for (size_t i = 0; i < SP_WOVEN_ELEMENTS; i += 8) {
 		__m256i bits = _mm256_loadu_si256((const void *)(from + i * sizeof(float)));
@@ -221,6 +226,7 @@ AVX2 INLINE void answer_woven_avx2(const plain *p, const char *slot, int64_t key
 	}
 	copy_elements(to + SP_WOVEN_ELEMENTS, (const float *)from + SP_WOVEN_ELEMENTS,
 		      dim - SP_WOVEN_ELEMENTS);
+	return is_held != 0;
 }
 
 #define STAGES_AVX2 AVX2, hash_block, locate_block, IN_BURSTS
@@ -269,7 +275,7 @@ AVX512 INLINE __m512i unweave(__m512i bits)
 	return _mm512_mask_add_epi32(bits, has_low, bits, _mm512_set1_epi32((int)SP_WOVEN_LEAST));
 }
 
-AVX512 INLINE void answer_woven_avx512(const plain *p, const char *slot, int64_t key, size_t dim,
+AVX512 INLINE bool answer_woven_avx512(const plain *p, const char *slot, int64_t key, size_t dim,
 				       float *to)
 {
 	const float *absent = absent_row(p, key, dim);
@@ -283,16 +289,15 @@ AVX512 INLINE void answer_woven_avx512(const plain *p, const char *slot, int64_t
 	const char *rest = is_held ? slot : (const char *)absent;
 
 	/* As in sp_woven_row_outlier(). */
-	if (__builtin_expect((_mm512_cvtsi512_si32(low) & SP_WOVEN_LOW) == 1, 0)) {
-		answer_woven(p, slot, key, dim, to);
-		return;
-	}
+	if (__builtin_expect((_mm512_cvtsi512_si32(low) & SP_WOVEN_LOW) == 1, 0))
+		return answer_woven(p, slot, key, dim, to);
 	low = _mm512_mask_loadu_epi32(unweave(low), (__mmask16)~lanes, absent);
 	high = _mm512_mask_loadu_epi32(unweave(high), (__mmask16)~lanes, absent + 16);
 	_mm512_storeu_si512(to, low);
 	_mm512_storeu_si512(to + 16, high);
 	copy_elements(to + SP_WOVEN_ELEMENTS, (const float *)rest + SP_WOVEN_ELEMENTS,
 		      dim - SP_WOVEN_ELEMENTS);
+	return is_held;
 }
 
 /* The same loops with wider copies, and one for the most frequent size. */
@@ -317,37 +322,34 @@ bool sp_lookup__is_plain(const sp_lookup *lookup, bool alone)
 	       (defaults & (defaults - 1)) == 0;
 }
 
-static void gather(const sp_lookup *lookup)
+/* Returns how many keys are held. */
+static size_t gather(const sp_lookup *lookup)
 {
 	bool woven = lookup->table->base->woven != NULL;
 
 #if defined(__x86_64__)
 	if (sp_cpu_has(SP_ISA_AVX512)) {
 		if (woven && lookup->table->rules->dim == 32)
-			gather_woven_32_avx512(lookup);
-		else
-			(woven ? gather_woven_avx512 : gather_front_avx512)(lookup);
-		return;
+			return gather_woven_32_avx512(lookup);
+		return (woven ? gather_woven_avx512 : gather_front_avx512)(lookup);
 	}
 	if (sp_cpu_has(SP_ISA_AVX2)) {
 		if (woven && lookup->table->rules->dim == 32)
-			gather_woven_32_avx2(lookup);
-		else
-			(woven ? gather_woven_avx2 : gather_front_avx2)(lookup);
-		return;
+			return gather_woven_32_avx2(lookup);
+		return (woven ? gather_woven_avx2 : gather_front_avx2)(lookup);
 	}
 #endif
-	(woven ? gather_woven : gather_front)(lookup);
+	return (woven ? gather_woven : gather_front)(lookup);
 }
 
 /*
  * Gathers the rows of some keys to a buffer that stays in cache, then sums them: summing between
- * the keys would delay the prefetches.
+ * the keys would delay the prefetches.  Returns how many keys are held.
  */
-static void pool(const sp_lookup *lookup)
+static size_t pool(const sp_lookup *lookup)
 {
 	_Alignas(64) float elements[POOLED];
-	size_t dim = lookup->table->rules->dim, most = POOLED / dim;
+	size_t dim = lookup->table->rules->dim, most = POOLED / dim, held = 0;
 	const sp_row_codec *fp32 = sp_row_codec_find(SP_ROW_FP32);
 	sp_lookup some = *lookup;
 	float divisor = 0;
@@ -358,13 +360,14 @@ static void pool(const sp_lookup *lookup)
 	for (size_t first = 0; first < lookup->count; first += most) {
 		some.keys = lookup->keys + first;
 		some.count = less(lookup->count - first, most);
-		gather(&some);
+		held += gather(&some);
 		sp_lookup__pool_rows(lookup, first, some.count, (sp_stored_row){elements, fp32},
 				     dim * sizeof(float), &divisor);
 	}
+	return held;
 }
 
-void sp_lookup__run_plain(const sp_lookup *lookup)
+size_t sp_lookup__run_plain(const sp_lookup *lookup)
 {
-	(lookup->pooling != NULL ? pool : gather)(lookup);
+	return (lookup->pooling != NULL ? pool : gather)(lookup);
 }

@@ -116,15 +116,6 @@ static void answer_absent(const sp_lookup *lookup, const sp_misses *misses, cons
 	}
 }
 
-static void count_in_memory(const work *w, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (has_tier(&w->lookups[i]))
-			atomic_fetch_add_explicit(&w->lookups[i].table->rules->in_memory,
-						  w->lookups[i].count - w->misses[i].count,
-						  memory_order_relaxed);
-}
-
 static void pool(const sp_lookup *lookup, const float *rows)
 {
 	float divisor = 0;
@@ -143,7 +134,6 @@ sp_status sp_lookup__run_with_tiers(const sp_lookup *lookups, size_t count, void
 
 	lay_out_all(&s, &w, lookups, count);
 	sp_lookup__run_in_memory(w.lookups, count, w.misses);
-	count_in_memory(&w, count);
 	SP_TRY(read_tiers(&w, count, deadline_ns, err));
 	for (size_t i = 0; i < count; i++) {
 		answer_absent(&lookups[i], &w.misses[i], w.found[i]);

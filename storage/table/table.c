@@ -57,27 +57,35 @@ size_t sp_table_footprint(const sp_table *table)
 	return memory.rows + memory.index + memory.tier + memory.mapped;
 }
 
-bool sp_table_count(const sp_table *table, sp_table_counters *out)
+sp_table_counters sp_table_count(const sp_table *table)
 {
 	const sp_tier *tier = table->below;
-	uint64_t in_memory;
-	sp_tier_counters c;
+	sp_tier_counters c = {0};
+	uint64_t in_memory = 0, absent = 0;
 
-	if (tier == NULL)
-		return false;
-	tier->kind->counters(tier, &c);
-	in_memory = atomic_load_explicit(&table->rules->in_memory, memory_order_relaxed);
-	*out = (sp_table_counters){
-		.tier = tier->kind->name,
+	for (size_t i = 0; i < SP_TABLE_TALLIES; i++) {
+		sp_table_tally *tally = &table->rules->tallies[i];
+
+		in_memory += atomic_load_explicit(&tally->in_memory, memory_order_relaxed);
+		absent += atomic_load_explicit(&tally->absent, memory_order_relaxed);
+	}
+	if (tier != NULL)
+		tier->kind->counters(tier, &c);
+	return (sp_table_counters){
+		.tier = tier != NULL ? tier->kind->name : NULL,
 		.keys = in_memory + c.asked,
 		.in_memory = in_memory,
 		.cached = c.hot_hits,
 		.missed = c.asked - c.hot_hits,
-		.absent = c.absent,
+		.absent = absent + c.absent,
 		.errors = c.errors,
 		.bytes_read = c.bytes_read,
+		.defaulted = c.defaulted,
+		.servers = c.servers,
+		.servers_up = c.servers_up,
+		.round_trips = c.round_trips,
+		.round_trip_ns = c.round_trip_ns,
 	};
-	return true;
 }
 
 /* ------------------------------------------------------------------ rules */
@@ -119,9 +127,10 @@ static sp_status make_defaults(sp_table_rules *rules, const sp_table_options *op
 
 static sp_status make_rules(sp_table_rules **out, const sp_table_options *options, sp_error *err)
 {
-	sp_table_rules *rules = *out = sp_alloc_zero(1, sizeof(*rules));
+	sp_table_rules *rules = *out = sp_alloc_aligned(_Alignof(sp_table_rules), sizeof(*rules));
 
 	SP_NEED_MEMORY(rules, err, "table '%s'", options->name);
+	memset(rules, 0, sizeof(*rules));
 	atomic_init(&rules->references, 1);
 	rules->name = sp_alloc_text(options->name);
 	SP_NEED_MEMORY(rules->name, err, "table '%s'", options->name);

@@ -177,22 +177,26 @@ void sp_table_read_column(const sp_table *table, sp_table_column column, const i
 			  size_t count, int64_t *numbers);
 
 /*
- * Counts of keys looked up in a table with a slower tier since the tier was opened, over all
+ * Counts of keys looked up by sp_lookup_run() since the full checkpoint was loaded, over all
  * versions that share it.
  */
 typedef struct sp_table_counters {
-	const char *tier;    /* "ssd" */
+	const char *tier;    /* "ssd"; NULL: there is none, and what concerns it is 0 */
 	uint64_t keys;       /* looked up; the three below add up to it */
-	uint64_t in_memory;  /* held by layers above the tier, such as a delta */
+	uint64_t in_memory;  /* with a tier: held by layers above it, such as a delta */
 	uint64_t cached;     /* answered from the tier's hot rows, as held or as absent */
 	uint64_t missed;     /* the others: read from the disk or the network */
-	uint64_t absent;     /* of cached and missed keys: not held by the tier */
+	uint64_t absent;     /* of keys: not held by any layer */
 	uint64_t errors;     /* reads of the tier that failed */
 	uint64_t bytes_read; /* from the disk or the network */
+	uint64_t defaulted;  /* of missed keys: no answer in time, so answered as absent */
+
+	/* The tier's servers now, and their answers in all tables of the version; else 0. */
+	uint64_t servers, servers_up;
+	uint64_t round_trips, round_trip_ns;
 } sp_table_counters;
 
-/* False for a table that is all in memory. */
-bool sp_table_count(const sp_table *table, sp_table_counters *out);
+sp_table_counters sp_table_count(const sp_table *table);
 
 /* NULL is fine. */
 void sp_table_destroy(sp_table *table);

@@ -9,6 +9,17 @@
 #include "storage/table/table.h"
 #include "storage/table/tier.h"
 
+/*
+ * Counts of looked up keys.  Each core adds to one of several, on a cache line of its own, so that
+ * sessions which look up at the same time seldom wait for each other's line.
+ */
+enum { SP_TABLE_TALLIES = 16 };
+
+typedef struct sp_table_tally {
+	_Alignas(64) atomic_uint_least64_t in_memory; /* keys that no slower tier was asked for */
+	atomic_uint_least64_t absent;                 /* of these: not held */
+} sp_table_tally;
+
 /* Shared by all versions of a table. */
 typedef struct sp_table_rules {
 	atomic_size_t references;
@@ -20,8 +31,7 @@ typedef struct sp_table_rules {
 	 */
 	sp_region default_rows;
 	size_t default_row_count;
-	/* Keys answered from memory in lookups of a table with a slower tier. */
-	atomic_uint_least64_t in_memory;
+	sp_table_tally tallies[SP_TABLE_TALLIES];
 } sp_table_rules;
 
 /* The keys whose rows were folded: base or tier hold a delta's row for them. */

@@ -44,6 +44,10 @@ typedef struct sp_tier_counters {
 	uint64_t errors;     /* calls that failed */
 	uint64_t bytes_read; /* from the device or the network */
 	uint64_t defaulted;  /* keys without an answer in time, answered as if they were absent */
+
+	/* Of a tier whose rows are on servers; shared by the tables of a version.  Else 0. */
+	uint64_t servers, servers_up;        /* now */
+	uint64_t round_trips, round_trip_ns; /* commands that were answered; a sum */
 } sp_tier_counters;
 
 /* A layer of rows to be merged into a tier. */

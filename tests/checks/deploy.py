@@ -93,11 +93,17 @@ for where, query in queries():
         check(f"{where} names {name}, which docs/metrics.md does not", False)
 check("the queries name many metrics", len(seen) > 30)
 
+runbooks = read("docs/runbooks.md")
+sections = {title.lower().replace(" ", "-"): text for title, text in re.findall(r"(?ms)^## (.*?)\n(.*?)(?=^## |\Z)", runbooks)}
+for name in sorted(set(re.findall(r"(?:serving_processor_|:tensorflow:serving:|process_)\w+", runbooks)) - known):
+    check(f"docs/runbooks.md names {name}, which docs/metrics.md does not", False)
 tests = "".join(read(path) for path in glob.glob("deploy/prometheus/*.test.yml", root_dir=tree))
 for rule in rules_of("deploy/prometheus/alerts.rules.yml"):
     name = rule["alert"]
     check(f"alert {name} is fired by a test", f'alertname="{name}", alertstate="firing"' in tests)
     check(f"alert {name} says how bad it is, what is wrong and what to do", rule["labels"]["severity"] in ("page", "ticket") and {"summary", "action"} <= set(rule["annotations"]))
+    page, _, section = rule["annotations"].get("runbook_url", "").partition("#")
+    check(f"alert {name} links the section of docs/runbooks.md that names it", page.endswith("/runbooks.md") and f"`{name}`" in sections.get(section, ""))
 
 panels = json.loads(read("deploy/grafana/serving-host.json"))["panels"]
 check("panels of the dashboard have numbers of their own", len({panel["id"] for panel in panels}) == len(panels))

@@ -48,7 +48,7 @@ for program in "$builddir/serving_host" "$builddir/serving_tool" "$builddir"/ben
 	answers_help "$program"
 	refuses_options "$program"
 done
-for command in inspect get verify image; do
+for command in inspect get verify image publish; do
 	says 0 "serving_tool $command -h" out "$builddir/serving_tool" "$command" -h
 	says 0 "serving_tool $command PATH --help" out "$builddir/serving_tool" "$command" PATH --help
 done

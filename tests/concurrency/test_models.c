@@ -10,7 +10,7 @@
 
 /*
  * The registry of models, with the processor of processor_double.c: models come and go while
- * requests ask for them.
+ * requests ask for them, by configurations and by orders.
  */
 
 enum { READERS = 4, RELOADS = 60 };
@@ -75,6 +75,19 @@ static void *read_models(void *unused)
 #define MODEL(name) "{\"name\": \"" name "\", \"processor_config\": {}}"
 #define LIST(list)  "{\"models\": [" list "]}"
 
+static void give_order(sp_model_order_kind kind, sp_status want)
+{
+	const sp_model_order order = {
+		.kind = kind,
+		.model = sp_bytes_of("b"),
+		.version = -1,
+		.label = sp_bytes_of(kind >= SP_MODEL_ORDER_ASSIGN ? "x" : ""),
+		.by = "a test"};
+	sp_error err;
+
+	assert_int_equal(sp_models_order(models, &order, &err), want);
+}
+
 static void models_come_and_go(void **state)
 {
 	static const char *const configs[] = {LIST(MODEL("a") "," MODEL("b") "," MODEL("c")),
@@ -100,8 +113,16 @@ static void models_come_and_go(void **state)
 		assert_int_equal(pthread_create(&threads[i], NULL, read_models, NULL), 0);
 	assert_ok(sp_models_load(models, &err), &err);
 	assert_true(sp_models_are_ready(models));
-	for (size_t i = 0; i < RELOADS; i++)
+	for (size_t i = 0; i < RELOADS; i++) {
+		/* Of these configurations two have no model b. */
+		sp_status want = i % 5 == 1 || i % 5 == 2 ? SP_NOT_FOUND : SP_OK;
+
 		assert_ok(sp_models_reload(models, sp_bytes_of(configs[i % 5]), &err), &err);
+		give_order(SP_MODEL_ORDER_ASSIGN, want);
+		give_order(SP_MODEL_ORDER_UNLOAD, want);
+		give_order(SP_MODEL_ORDER_LOAD, want);
+		give_order(SP_MODEL_ORDER_REMOVE, want);
+	}
 	atomic_store(&done, true);
 	for (int i = 0; i < READERS; i++)
 		pthread_join(threads[i], NULL);

@@ -78,7 +78,7 @@ check 'the service is started' systemctl is-active serving-host
 check 'and will be at the next boot' systemctl is-enabled serving-host
 check 'systemd was told that the model is served' [ "$(systemctl show -P StatusText serving-host)" = serving ]
 check 'the sample answers' sample
-check 'TensorFlow Serving'"'"'s name is there' sh -c 'tensorflow_model_server --version'
+check 'TensorFlow Serving'"'"'s name is there' sh -c 'tensorflow_model_server --version | grep "^TensorFlow ModelServer: [0-9]"'
 check 'the library lies in a folder of its own' sh -c 'ldd /usr/bin/serving_host | grep "/serving-processor/[0-9]*/libserving_processor.so"'
 check 'the tool verifies the sample' serving_tool verify /usr/share/serving-host/sample_model/variables/variables
 check 'pkg-config'"'"'s file names folders that are there' sh -c '

@@ -138,7 +138,8 @@ sp_status sp_small_graph_run(sp_small_graph *g, const sp_tensor *feeds, const bo
 		      .wanted = wanted,
 		      .deadline_ns = g->deadline_ns,
 		      .loop_ns = g->loop_ns,
-		      .stop = g->stop};
+		      .stop = g->stop,
+		      .trace = g->trace};
 
 	if (g->loading) {
 		run.resources = &g->resources;

@@ -73,6 +73,7 @@ typedef struct sp_small_graph {
 	int64_t deadline_ns;
 	int64_t loop_ns; /* of a load program */
 	const atomic_bool *stop;
+	sp_run_trace *trace;
 
 	/* Of the last compile. */
 	sp_graph_def def;

@@ -85,12 +85,45 @@ sp_table *sp_known_table(size_t dim, sp_rows *base, sp_tier *below)
 	return table;
 }
 
+/* Adds what a lookup adds to the counters of its table, but for keys that the double lacks. */
+static void add_counts(sp_table_counters *sum, const sp_lookup *lookup)
+{
+	sp_table_layers layers = sp_table_get_layers(lookup->table);
+	sp_stored_row row;
+
+	for (size_t i = 0; i < lookup->count; i++) {
+		int64_t key = lookup->keys[i];
+		bool held = (layers.overlay != NULL && sp_rows_find(layers.overlay, key, &row)) ||
+			    (layers.base != NULL && sp_rows_find(layers.base, key, &row));
+		bool asked = !held && layers.below != NULL && key != -1 && key != -2;
+
+		sum->keys++;
+		sum->in_memory += !asked;
+		sum->absent += !held && !asked;
+	}
+}
+
+/* Also checks what is counted of a run that succeeds. */
 sp_status sp_known_run(const sp_lookup *lookups, size_t count, sp_error *err)
 {
 	size_t size = sp_lookup_scratch(lookups, count);
 	void *scratch = size != 0 ? aligned_alloc(64, (size + 63) / 64 * 64) : NULL;
-	sp_status status = sp_lookup_run(lookups, count, scratch, 0, err);
+	sp_table_counters *counted = calloc(count + 1, sizeof(*counted)), now;
+	sp_status status;
 
+	for (size_t i = 0; i < count; i++)
+		counted[i] = sp_table_count(lookups[i].table);
+	status = sp_lookup_run(lookups, count, scratch, 0, err);
+	for (size_t i = 0; status == SP_OK && i < count; i++) {
+		for (size_t k = 0; k < count; k++)
+			if (lookups[k].table == lookups[i].table)
+				add_counts(&counted[i], &lookups[k]);
+		now = sp_table_count(lookups[i].table);
+		assert_int_equal(now.keys, counted[i].keys);
+		assert_int_equal(now.in_memory, counted[i].in_memory);
+		assert_int_equal(now.absent, counted[i].absent);
+	}
+	free(counted);
 	free(scratch);
 	return status;
 }
@@ -145,6 +178,11 @@ static sp_status double_read(const sp_tier_read *reads, size_t count, void *scra
 	return SP_OK;
 }
 
+static void double_counters(const sp_tier *tier, sp_tier_counters *out)
+{
+	*out = (sp_tier_counters){.asked = ((const sp_known_tier *)tier)->keys};
+}
+
 static void double_destroy(sp_tier *tier)
 {
 	sp_known_tiers_destroyed++;
@@ -160,6 +198,7 @@ static size_t double_footprint(const sp_tier *tier)
 static const sp_tier_kind double_kind = {.name = "double",
 					 .scratch = double_scratch,
 					 .read = double_read,
+					 .counters = double_counters,
 					 .footprint = double_footprint,
 					 .destroy = double_destroy};
 

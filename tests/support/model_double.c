@@ -72,6 +72,14 @@ size_t sp_model_footprint(const sp_model *model)
 	return 0;
 }
 
+const sp_map *sp_model_features(const sp_model *model)
+{
+	static const sp_map none;
+
+	(void)model;
+	return &none;
+}
+
 const sp_program *sp_model_program(const sp_model *model)
 {
 	return model->small.program;

@@ -83,7 +83,7 @@ static void run(const sp_redis_process *process, pid_t parent)
 			"--cluster-enabled", "yes", "--cluster-node-timeout",     "500",
 			"--cluster-port",    bus,   "--repl-diskless-sync-delay", "0"};
 
-		snprintf(bus, sizeof(bus), "%d", free_port());
+		snprintf(bus, sizeof(bus), "%d", process->bus_port);
 		memcpy(arguments + count, cluster, sizeof(cluster));
 		count += sizeof(cluster) / sizeof(*cluster);
 	}
@@ -133,6 +133,7 @@ void sp_redis_start(sp_redis_process *process, bool is_cluster, const char *cons
 	/* Another program may take the port before the server does. */
 	for (int i = 0; i < 5; i++) {
 		process->port = free_port();
+		process->bus_port = free_port();
 		if (launch(process))
 			return;
 	}

@@ -13,6 +13,7 @@
 typedef struct sp_redis_process {
 	pid_t pid; /* 0: not running */
 	int port;
+	int bus_port; /* of a cluster */
 	bool is_cluster;
 	const char *const *more; /* further arguments, NULL at the end; may be NULL */
 	char folder[SP_PATH_SIZE];

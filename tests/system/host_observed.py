@@ -2,6 +2,7 @@
 
 host_observed.py HOST FOLDER: FOLDER has the model's folder "model", and is where the host writes.
 """
+import atexit
 import http.server
 import json
 import os
@@ -79,6 +80,7 @@ def start(*flags):
     with open(folder + "/host.log", "a") as log:
         process = subprocess.Popen([program, "--model_name=half", "--model_base_path=" + folder + "/model", "--rest_api_port=0",
                                     "--port_file=" + folder + "/port", "--drain_delay_in_ms=0", *flags], stderr=log)
+    atexit.register(process.kill)  # where a check fails
     while not os.path.exists(folder + "/port"):
         assert process.poll() is None, "the host has ended"
         time.sleep(0.02)
@@ -105,16 +107,28 @@ def call(url, data=None, *options, **headers):
         return status, file.read()
 
 
-def lines_of(name, least):
-    """Those of a log, when there are so many."""
+def lines_when(name, is_so):
+    """Those of a log, once they are as they should be."""
     for _ in range(1000):
         if os.path.exists(folder + "/" + name):
             with open(folder + "/" + name) as file:
-                lines = file.read().split("\n")
-            if len(lines) > least and lines[-1] == "":
-                return [json.loads(line) for line in lines[:-1]]
+                lines = [json.loads(line) for line in file.read().split("\n")[:-1]]  # the last one may grow
+            if is_so(lines):
+                return lines
         time.sleep(0.01)
-    raise AssertionError("%s has fewer than %d lines" % (name, least))
+    raise AssertionError("%s is not as it should be" % name)
+
+
+def lines_of(name, least):
+    return lines_when(name, lambda lines: len(lines) >= least)
+
+
+def line_of(name, **wanted):
+    """The one with these members."""
+    def is_it(line):
+        return wanted.items() <= line.items()
+
+    return next(filter(is_it, lines_when(name, lambda lines: any(map(is_it, lines)))))
 
 
 def trace_number(number):
@@ -177,8 +191,17 @@ def check_access_log():
         assert file.read().count("\n") == 4
 
 
+def check_times(server, children, line):
+    """The spans of a request are as long as the access log says, to the nanosecond."""
+    for span, member in [(server, "total_us")] + [(children[stage], stage + "_us") for stage in children]:
+        assert int(span["endTimeUnixNano"]) - int(span["startTimeUnixNano"]) == round(line[member] * 1000), (span, line)
+    assert {stage + "_us" for stage in children} == {member for member in line if member.endswith("_us")} - {"total_us"}, line
+
+
 def check_server_span(server, children, parent, **wanted):
     assert server.get("parentSpanId") == parent, server
+    ids = [span["spanId"] for span in [server, *children.values()]]
+    assert len(set(ids)) == len(ids) and all(re.fullmatch("[0-9a-f]{16}", one) and int(one, 16) and one != parent for one in ids), ids
     got = attributes(server)
     assert wanted.items() <= got.items(), got
     begin, last = int(server["startTimeUnixNano"]), int(server["endTimeUnixNano"])
@@ -197,8 +220,12 @@ def check_server_span(server, children, parent, **wanted):
 def check_traces():
     one, two, three, four = (trace_number(i) for i in range(1, 5))
     Collector.refusals = 2  # so that the first message is sent three times
+    before = time.time()
     assert call(url + "/v1/models/half:predict", body(2), "--http1.1", traceparent=parent_of(one))[0] == 200
     server, children = spans_of(one)
+    # A second for a clock that is set meanwhile.
+    assert before - 1 < int(server["startTimeUnixNano"]) / 1e9 and int(server["endTimeUnixNano"]) / 1e9 < time.time() + 1
+    check_times(server, children, line_of("access.log", trace_id=one))
     assert Collector.posts == 3 and Collector.resources[0]["service.name"] == "serving_host"
     assert server["name"] == "POST /v1/models/half:predict" and sorted(children) == sorted(STAGES) and "status" not in server
     assert check_server_span(server, children, PARENT, **{
@@ -209,12 +236,14 @@ def check_traces():
     server, children = spans_of(two)
     assert not check_server_span(server, children, PARENT, **{"http.response.status_code": "400", "network.protocol.version": "2"})
     assert set(children) == {"queue"}
+    check_times(server, children, line_of("access.log", trace_id=two))
     assert call(url + "/tensorflow.serving.PredictionService/Predict", grpc_predict(), "--http2-prior-knowledge", content_type="application/grpc",
                 te="trailers", traceparent=parent_of(three))[0] == 200
     server, children = spans_of(three)
     assert server["name"] == "tensorflow.serving.PredictionService/Predict", server
     assert check_server_span(server, children, PARENT, **{
         "rpc.system": "grpc", "rpc.service": "tensorflow.serving.PredictionService", "rpc.method": "Predict", "rpc.grpc.status_code": "0"})
+    check_times(server, children, line_of("access.log", trace_id=three))
     # One that is not sampled, and one of no trace, are before another that is.
     assert call(url + "/v1/models/half:predict", body(1), traceparent=parent_of(trace_number(9), "00"))[0] == 200
     assert call(url + "/v1/models/half:predict", body(1))[0] == 200
@@ -224,14 +253,17 @@ def check_traces():
 
 
 def check_slow_log():
+    """The times of the steps add up to the run, and the stages to the request, but for their rounding."""
+    rounding_us = 0.01
     status, _ = call(url + "/v1/models/half:predict", body(4000), X_Request_Id="big")
     assert status == 200
-    line = [line for line in lines_of("slow.log", 1) if line.get("request_id") == "big"][0]
+    line = line_of("slow.log", request_id="big")
     assert line["rows"] == 4000 and line["total_us"] >= 1000, line
     steps = line["steps"]
     assert len(steps["slowest"]) > 2 and all(step["op"] and step["us"] >= 0 for step in steps["slowest"]), steps
     total = sum(step["us"] for step in steps["slowest"]) + steps["others_us"] + steps["between_us"]
-    assert abs(total - steps["run_us"]) < 0.1 and steps["run_us"] <= line["run_us"], (total, line)
+    assert abs(total - steps["run_us"]) < rounding_us and steps["run_us"] <= line["run_us"], (total, line)
+    assert abs(sum(line[stage + "_us"] for stage in STAGES) - line["total_us"]) < rounding_us, line
     assert steps["between_us"] < 0.5 * steps["run_us"], steps
 
 

@@ -11,7 +11,7 @@ for program in redis-server redis-cli; do
 done
 work=$(mktemp -d) || exit 1
 redis=
-trap '[ -z "$redis" ] || kill -9 "$redis" 2>/dev/null; wait; rm -rf "$work"' EXIT
+trap '[ -z "$redis" ] || kill -9 $redis 2>/dev/null; wait; rm -rf "$work"' EXIT
 passed=0
 failed=0
 
@@ -47,7 +47,8 @@ for attempt in $(seq 40); do
 done
 
 for model in ev-ctr ev-ctr-checkpoint ev-nested ev-groups ev-parts ev-rows ev-tables ev-bags ev-minimal ev-wdl \
-	ev-partitioned ev-filter-counter ev-int32-keys ev-incremental; do
+	ev-partitioned ev-filter-counter ev-filter-cbf ev-int32-keys ev-sequence ev-g3 ev-incremental \
+	ev-ctr-ssd ev-frequency ev-unneeded ev-ctr-timeline; do
 	play "$model" ''
 done
 count 'rows are in Redis' sh -c "[ $(ask --scan --pattern '*@*{p0}' | wc -l) -gt 20 ]"
@@ -56,6 +57,28 @@ for model in ev-ctr ev-int32-keys ev-parts; do # none goes back to an older chec
 	play "$model" ', "redis_layout": "deeprec"'
 done
 count 'rows are in Redis as DeepRec puts them' sh -c "[ '$(ask EXISTS active)' = 1 ]"
+
+# A cluster of one server: commands are routed, and keys of two slots in one are refused.
+mkdir "$work/cluster"
+ports=$(python3 -c 'import socket
+sockets = [socket.socket() for i in range(2)]
+for s in sockets: s.bind(("127.0.0.1", 0))
+print(*[s.getsockname()[1] for s in sockets])')
+redis-server --port "${ports% *}" --cluster-port "${ports#* }" --bind 127.0.0.1 --cluster-enabled yes \
+	--dir "$work/cluster" --save "" --daemonize no >"$work/log" 2>&1 &
+redis="$redis $!"
+for attempt in $(seq 40); do
+	[ "$(redis-cli -p "${ports% *}" CLUSTER ADDSLOTSRANGE 0 16383 2>&1)" != OK ] || break
+	sleep 0.05
+done
+for attempt in $(seq 100); do
+	redis-cli -p "${ports% *}" CLUSTER INFO | grep -q cluster_state:ok && break
+	sleep 0.05
+done
+for model in ev-ctr ev-parts; do
+	play "$model" ", \"feature_store_type\": \"cluster_redis\", \"redis_url\": \"127.0.0.1:${ports% *}\""
+done
+count 'rows are in the cluster' sh -c "[ $(redis-cli -p "${ports% *}" DBSIZE) -gt 100 ]"
 
 echo "[  PASSED  ] $passed test(s)."
 [ "$failed" -eq 0 ] || echo "[  FAILED  ] $failed test(s)."

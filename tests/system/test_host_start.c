@@ -388,6 +388,13 @@ static void help_and_manual_have_the_same_flags(void **state)
 					   true));
 	assert_int_equal(sp_host_process_wait(&process), 0);
 	assert_string_equal(sp_host_process_log(&process), "serving_host 0.0.0-double\n");
+	assert_false(sp_host_process_start(&process, sp_host_double_path(),
+					   SP_FLAGS("--version", "--compat=tfs"), true));
+	assert_int_equal(sp_host_process_wait(&process), 0);
+	assert_string_equal(sp_host_process_log(&process),
+			    "TensorFlow ModelServer: 0.0.0-double (serving_host)\n"
+			    "TensorFlow Library: 0.0.0-double (libserving_processor; there is no "
+			    "TensorFlow)\n");
 	free(manual);
 	sp_host_process_fini(&process);
 }

@@ -183,6 +183,10 @@ check 'from the environment' env REDISCLI_AUTH=$secret "$builddir/serving_tool" 
 	"--model=$model" --name=parts "$first" "unix:$socket" >>"$work/all" 2>&1
 check 'a wrong one is refused' tool 1 --rollback --name=parts --patience_seconds=1 \
 	"redis://:wrong-$secret@127.0.0.1:1"
+check 'an address in the wrong place' tool 2 "redis://:$secret@127.0.0.1:1"
+check 'an address too many' tool 2 "$first" unix:/none "redis://:$secret@127.0.0.1:1"
+check 'a flag that does not exist' tool 2 "--password=$secret" "$first" unix:/none
+check 'an address that is none' tool 2 "$@" "$first" "redis://:$secret@127.0.0.1:port"
 check 'it is shown nowhere' sh -c "! grep -q $secret '$work/all'"
 
 echo "[  PASSED  ] $passed test(s)."

@@ -166,29 +166,29 @@ sp_status sp_grpc__server_metadata(sp_grpc_call *call, sp_error *err)
 	return SP_OK;
 }
 
-sp_status sp_grpc__model_metadata(sp_grpc_call *call, sp_error *err)
+/* Describes the version that a request asks for: its configuration, or its inputs and outputs. */
+static sp_status describe(sp_grpc_call *call, bool config, sp_error *err)
 {
 	sp_document d = document(call);
 	sp_servable servable;
 	sp_status status;
 
 	SP_TRY(hold(call, &servable, err));
-	status = sp_describe_metadata(&d, call->serving->models, &servable, call->memory.arena,
-				      err);
+	status = config ? sp_describe_config(&d, &servable, err)
+			: sp_describe_metadata(&d, call->serving->models, &servable,
+					       call->memory.arena, err);
 	sp_servable_release(&servable);
 	return status;
 }
 
+sp_status sp_grpc__model_metadata(sp_grpc_call *call, sp_error *err)
+{
+	return describe(call, false, err);
+}
+
 sp_status sp_grpc__model_config(sp_grpc_call *call, sp_error *err)
 {
-	sp_document d = document(call);
-	sp_servable servable;
-	sp_status status;
-
-	SP_TRY(hold(call, &servable, err));
-	status = sp_describe_config(&d, &servable, err);
-	sp_servable_release(&servable);
-	return status;
+	return describe(call, true, err);
 }
 
 sp_status sp_grpc__model_statistics(sp_grpc_call *call, sp_error *err)

@@ -9,28 +9,41 @@
 
 /* PredictionService, but for GetModelMetadata; ModelInfer, and the messages of ModelStreamInfer. */
 
-static sp_message_run run_of(sp_grpc_call *call, const sp_servable *servable)
-{
-	return (sp_message_run){servable, sp_grpc__limits(call), &call->memory};
-}
+/* The version that answers a call, and how it runs. */
+typedef struct held {
+	sp_servable servable;
+	sp_model_spec spec; /* of the request, but of ModelInfer */
+	sp_message_run run;
+} held;
 
-/*
- * TensorFlow Serving answers FAILED_PRECONDITION for a missing signature, and for one that lacks an
- * input or an output.
- */
-static sp_status with_code(sp_grpc_call *call, sp_status status)
-{
-	if (status == SP_NOT_FOUND)
-		call->code = SP_GRPC_FAILED_PRECONDITION;
-	return status;
-}
-
-/* Holds the version that an input of the message decides on instead, if the model is split so. */
-static void follow_field(sp_grpc_call *call, sp_servable *servable, sp_sticky_form form)
+/* Exchanges the version for the one that an input of the message decides on, if there is one. */
+static void follow_field(sp_grpc_call *call, held *h, sp_sticky_form form)
 {
 	sp_sticky_body body = {.form = form, .bytes = call->message, .arena = call->memory.arena};
 
-	sp_models_follow_field(call->serving->models, servable, sp_sticky_find, &body);
+	sp_models_follow_field(call->serving->models, &h->servable, sp_sticky_find, &body);
+	h->run = (sp_message_run){&h->servable, sp_grpc__limits(call), &call->memory};
+}
+
+/* Holds the version that the message's model_spec names. */
+static sp_status hold(sp_grpc_call *call, held *h, sp_sticky_form form, sp_error *err)
+{
+	SP_TRY(sp_model_spec_find(&h->spec, call->message, err));
+	SP_TRY(sp_grpc__acquire(call, &h->servable, &h->spec, err));
+	follow_field(call, h, form);
+	return SP_OK;
+}
+
+/*
+ * Releases the version, and returns the status.  TensorFlow Serving answers FAILED_PRECONDITION for
+ * a missing signature, and for one that lacks an input or an output.
+ */
+static sp_status finish(sp_grpc_call *call, held *h, sp_status status)
+{
+	sp_servable_release(&h->servable);
+	if (status == SP_NOT_FOUND)
+		call->code = SP_GRPC_FAILED_PRECONDITION;
+	return status;
 }
 
 /* ---------------------------------------------------------------- one signature */
@@ -38,36 +51,23 @@ static void follow_field(sp_grpc_call *call, sp_servable *servable, sp_sticky_fo
 sp_status sp_grpc__predict(sp_grpc_call *call, sp_error *err)
 {
 	bool content = call->serving->flags->enable_serialization_as_tensor_content;
-	sp_servable servable;
-	sp_message_run run;
-	sp_model_spec spec;
-	sp_status status;
+	sp_tensor_style style = content ? SP_TENSOR_IN_CONTENT : SP_TENSOR_IN_FIELDS;
+	held h;
 
-	SP_TRY(sp_model_spec_find(&spec, call->message, err));
-	SP_TRY(sp_grpc__acquire(call, &servable, &spec, err));
-	follow_field(call, &servable, SP_STICKY_PREDICT);
-	run = run_of(call, &servable);
-	status = sp_message_answer_predict(&call->out, &run, &spec, call->message,
-					   content ? SP_TENSOR_IN_CONTENT : SP_TENSOR_IN_FIELDS,
-					   err);
-	sp_servable_release(&servable);
-	return with_code(call, status);
+	SP_TRY(hold(call, &h, SP_STICKY_PREDICT, err));
+	return finish(
+		call, &h,
+		sp_message_answer_predict(&call->out, &h.run, &h.spec, call->message, style, err));
 }
 
 static sp_status answer_examples(sp_grpc_call *call, sp_examples_method method, sp_error *err)
 {
-	sp_servable servable;
-	sp_message_run run;
-	sp_model_spec spec;
-	sp_status status;
+	held h;
 
-	SP_TRY(sp_model_spec_find(&spec, call->message, err));
-	SP_TRY(sp_grpc__acquire(call, &servable, &spec, err));
-	follow_field(call, &servable, SP_STICKY_EXAMPLES);
-	run = run_of(call, &servable);
-	status = sp_message_answer_examples(&call->out, &run, &spec, method, call->message, err);
-	sp_servable_release(&servable);
-	return with_code(call, status);
+	SP_TRY(hold(call, &h, SP_STICKY_EXAMPLES, err));
+	return finish(call, &h,
+		      sp_message_answer_examples(&call->out, &h.run, &h.spec, method, call->message,
+						 err));
 }
 
 sp_status sp_grpc__classify(sp_grpc_call *call, sp_error *err)
@@ -82,17 +82,15 @@ sp_status sp_grpc__regress(sp_grpc_call *call, sp_error *err)
 
 sp_status sp_grpc__model_infer(sp_grpc_call *call, sp_error *err)
 {
-	sp_servable servable;
-	sp_message_run run;
 	sp_infer_head head;
 	sp_status status;
+	held h;
 
 	SP_TRY(sp_infer_message_head(&head, call->message, err));
-	SP_TRY(sp_grpc__acquire_named(call, &servable, head.model_name, head.model_version, err));
-	follow_field(call, &servable, SP_STICKY_V2);
-	run = run_of(call, &servable);
-	status = sp_message_answer_infer(&call->out, &run, &head, call->message, err);
-	sp_servable_release(&servable);
+	SP_TRY(sp_grpc__acquire_named(call, &h.servable, head.model_name, head.model_version, err));
+	follow_field(call, &h, SP_STICKY_V2);
+	status = sp_message_answer_infer(&call->out, &h.run, &head, call->message, err);
+	sp_servable_release(&h.servable);
 	return status;
 }
 
@@ -174,25 +172,23 @@ static sp_status resolve(const sp_servable *servable, resolved_task *all, size_t
 	return SP_OK;
 }
 
-static sp_status run_task(sp_grpc_call *call, const sp_servable *servable,
-			  const resolved_task *task, const sp_bytes *examples, size_t count,
-			  sp_error *err)
+static sp_status run_task(sp_grpc_call *call, const held *h, const resolved_task *task,
+			  const sp_bytes *examples, size_t count, sp_error *err)
 {
-	const sp_infer_limits limits = sp_grpc__limits(call);
 	sp_examples_result result;
 	sp_model_spec answered;
 	sp_status status;
 
-	SP_TRY(sp_examples_run(&result, servable, task->signature, task->method, examples, count,
-			       &limits, err));
-	answered = sp_grpc__answer_spec(&task->task->spec, servable, task->signature);
+	SP_TRY(sp_examples_run(&result, &h->servable, task->signature, task->method, examples,
+			       count, &h->run.limits, err));
+	answered = sp_grpc__answer_spec(&task->task->spec, &h->servable, task->signature);
 	status = sp_examples_message_add(&call->out, &result, &answered, err);
 	sp_examples_result_fini(&result);
 	return status;
 }
 
-static sp_status run_tasks(sp_grpc_call *call, const sp_servable *servable,
-			   const sp_inference_task *tasks, size_t count, sp_error *err)
+static sp_status run_tasks(sp_grpc_call *call, const held *h, const sp_inference_task *tasks,
+			   size_t count, sp_error *err)
 {
 	resolved_task *all = sp_arena_array(call->memory.arena, count, sizeof(*all));
 	const sp_bytes *examples;
@@ -202,27 +198,24 @@ static sp_status run_tasks(sp_grpc_call *call, const sp_servable *servable,
 		return sp_no_memory(err, "the tasks");
 	for (size_t i = 0; i < count; i++) {
 		all[i].task = &tasks[i];
-		SP_TRY(resolve(servable, all, i, err));
+		SP_TRY(resolve(&h->servable, all, i, err));
 	}
 	SP_TRY(sp_examples_message_decode(&examples, &example_count, call->message,
 					  call->memory.arena, err));
 	for (size_t i = 0; i < count; i++)
-		SP_TRY(run_task(call, servable, &all[i], examples, example_count, err));
+		SP_TRY(run_task(call, h, &all[i], examples, example_count, err));
 	return SP_OK;
 }
 
 sp_status sp_grpc__multi_inference(sp_grpc_call *call, sp_error *err)
 {
 	const sp_inference_task *tasks;
-	sp_servable servable;
-	sp_status status;
 	size_t count;
+	held h;
 
 	SP_TRY(sp_examples_message_tasks(&tasks, &count, call->message, call->memory.arena, err));
 	SP_TRY(check_names(tasks, count, err));
-	SP_TRY(sp_grpc__acquire(call, &servable, &tasks[0].spec, err));
-	follow_field(call, &servable, SP_STICKY_EXAMPLES);
-	status = run_tasks(call, &servable, tasks, count, err);
-	sp_servable_release(&servable);
-	return with_code(call, status);
+	SP_TRY(sp_grpc__acquire(call, &h.servable, &tasks[0].spec, err));
+	follow_field(call, &h, SP_STICKY_EXAMPLES);
+	return finish(call, &h, run_tasks(call, &h, tasks, count, err));
 }

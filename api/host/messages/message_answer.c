@@ -141,7 +141,7 @@ sp_status sp_message_answer_eas(sp_buffer *out, const sp_message_run *run, sp_by
 
 	SP_TRY(sp_eas_message_signature(&name, message, err));
 	signature = sp_message_signature(run->servable, name);
-	if (signature == NULL)
+	if (signature == NULL && name.size != 0)
 		signature = sp_message_signature(run->servable, (sp_bytes){"", 0});
 	if (signature == NULL)
 		return sp_error_set(err, SP_NOT_FOUND, "the model has no default signature");

@@ -168,6 +168,7 @@ static const struct {
 	{SP_METRIC_LIVE_FULL_STEP, true, LIVE(full_step), 1},
 	{SP_METRIC_LIVE_DELTA_STEP, true, LIVE(delta_step), 1},
 	{SP_METRIC_UPDATE_LAG, false, REPORT(newest.lag_ms), 1000},
+	{SP_METRIC_SOURCE_UNREADABLE, false, REPORT(unreadable.for_ms), 1000},
 	{SP_METRIC_UPDATE_AGE, true, LIVE(for_ms), 1000},
 	{SP_METRIC_UPDATE_DURATION, false, REPORT(last_load_ms), 1000},
 	{SP_METRIC_FOLDS, false, REPORT(folds), 1},
@@ -204,40 +205,60 @@ static void write_pinned(const page *p, sp_metric metric)
 
 /* --------------------------------------------------------------------- tables */
 
+typedef enum which {
+	ALL,     /* tables; the tier is no label */
+	ANY,     /* tables; the tier is a label, "memory" of those without one */
+	TIERED,  /* tables with a tier, which is a label */
+	ON_DISK, /* tables whose tier has no servers; the tier is a label */
+	SERVED,  /* tables whose tier has servers; the tier is a label */
+	WITHOUT, /* tables without one; a label says so */
+} which;
+
 typedef struct column {
 	sp_metric metric;
 	size_t offset;     /* of its number in sp_reported_table */
 	const char *found; /* value of a label "found"; NULL: none */
-	bool tiered;       /* only of tables with a tier, which is a label then */
+	which of;
 } column;
 
 #define AT(field) offsetof(sp_reported_table, field)
 
 /* A metric may have several columns. */
 static const column columns[] = {
-	{SP_METRIC_TABLE_ROWS, AT(rows), NULL, false},
-	{SP_METRIC_TABLE_OVERLAY_ROWS, AT(overlay_rows), NULL, false},
-	{SP_METRIC_TABLE_MEMORY, AT(memory), NULL, false},
-	{SP_METRIC_TABLE_KEYS, AT(in_memory), "overlay", true},
-	{SP_METRIC_TABLE_KEYS, AT(cached), "cache", true},
-	{SP_METRIC_TABLE_KEYS, AT(missed), "disk", true},
-	{SP_METRIC_TABLE_ABSENT, AT(absent), NULL, true},
-	{SP_METRIC_TABLE_ERRORS, AT(errors), NULL, true},
-	{SP_METRIC_TABLE_BYTES, AT(bytes_read), NULL, true},
+	{SP_METRIC_TABLE_ROWS, AT(rows), NULL, ALL},
+	{SP_METRIC_TABLE_OVERLAY_ROWS, AT(overlay_rows), NULL, ALL},
+	{SP_METRIC_TABLE_MEMORY, AT(memory), NULL, ALL},
+	{SP_METRIC_TABLE_KEYS, AT(keys), "memory", WITHOUT},
+	{SP_METRIC_TABLE_KEYS, AT(in_memory), "overlay", TIERED},
+	{SP_METRIC_TABLE_KEYS, AT(cached), "cache", TIERED},
+	{SP_METRIC_TABLE_KEYS, AT(missed), "disk", ON_DISK},
+	{SP_METRIC_TABLE_KEYS, AT(missed), "server", SERVED},
+	{SP_METRIC_TABLE_ABSENT, AT(absent), NULL, ANY},
+	{SP_METRIC_TABLE_ERRORS, AT(errors), NULL, TIERED},
+	{SP_METRIC_TABLE_BYTES, AT(bytes_read), NULL, TIERED},
+	{SP_METRIC_TABLE_DEFAULTED, AT(defaulted), NULL, SERVED},
+	{SP_METRIC_TABLE_SERVERS, AT(servers), NULL, SERVED},
+	{SP_METRIC_TABLE_SERVERS_UP, AT(servers_up), NULL, SERVED},
+	{SP_METRIC_TABLE_ROUND_TRIPS, AT(round_trips), NULL, SERVED},
+	{SP_METRIC_TABLE_ROUND_TRIP_TIME, AT(round_trip_us), NULL, SERVED},
 };
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
 static void write_cell(const page *p, const sp_reported_table *table, const column *c)
 {
-	sp_label labels[4] = {p->model, {"table", table->name}, {"tier", table->tier}};
+	bool has_tier = table->tier.size != 0;
+	sp_bytes tier = has_tier ? table->tier : sp_bytes_of("memory");
+	sp_label labels[4] = {p->model, {"table", table->name}, {"tier", tier}};
 	int64_t number = *(const int64_t *)((const char *)table + c->offset);
 
-	if (c->tiered && table->tier.size == 0)
+	if (has_tier ? c->of == WITHOUT : c->of == TIERED || c->of == ON_DISK)
+		return;
+	if (table->servers != 0 ? c->of == ON_DISK : c->of == SERVED)
 		return;
 	if (c->found != NULL)
 		labels[3] = (sp_label){"found", sp_bytes_of(c->found)};
-	sp_metric_add(p->out, c->metric, labels, c->tiered ? 3 + (c->found != NULL) : 2,
+	sp_metric_add(p->out, c->metric, labels, c->of == ALL ? 2 : 3 + (c->found != NULL),
 		      (double)number);
 }
 
@@ -269,6 +290,7 @@ static const struct {
 	{SP_METRIC_MOVES, write_moves},
 	{SP_METRIC_REFUSALS, write_refusals},
 	{SP_METRIC_UPDATE_LAG, write_number},
+	{SP_METRIC_SOURCE_UNREADABLE, write_number},
 	{SP_METRIC_UPDATE_TIME, write_update_time},
 	{SP_METRIC_UPDATE_AGE, write_number},
 	{SP_METRIC_UPDATE_DURATION, write_number},
@@ -282,6 +304,11 @@ static const struct {
 	{SP_METRIC_TABLE_ABSENT, write_tables},
 	{SP_METRIC_TABLE_ERRORS, write_tables},
 	{SP_METRIC_TABLE_BYTES, write_tables},
+	{SP_METRIC_TABLE_DEFAULTED, write_tables},
+	{SP_METRIC_TABLE_SERVERS, write_tables},
+	{SP_METRIC_TABLE_SERVERS_UP, write_tables},
+	{SP_METRIC_TABLE_ROUND_TRIPS, write_tables},
+	{SP_METRIC_TABLE_ROUND_TRIP_TIME, write_tables},
 };
 
 static bool is_any_open(const sp_model_state *models, size_t count)

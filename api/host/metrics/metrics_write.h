@@ -18,7 +18,10 @@
  */
 typedef struct sp_model_state {
 	const char *name;
-	bool ready; /* a version is available */
+	bool ready;                     /* a version is available */
+	bool by_order;                  /* an order has changed its configuration */
+	const sp_version_label *labels; /* [label_count] */
+	size_t label_count;
 	const sp_model_counters *counters;
 	const char *thread_pool_name; /* of batching */
 	const int64_t *versions;      /* [version_count] that do not change */

@@ -109,9 +109,8 @@ static sp_status read_policy(void *out, const sp_config_field *field, sp_arena *
 
 /* --------------------------------------------------------------------- labels */
 
-/* `key` and `value` are 0 where they are absent, as protobuf's are. */
-static sp_status add_label(sp_model_config *config, const sp_configured_label *label,
-			   sp_arena *arena, sp_error *err)
+sp_status sp_model_config_set_label(sp_model_config *config, const sp_configured_label *label,
+				    sp_arena *arena, sp_error *err)
 {
 	sp_configured_label *labels;
 
@@ -131,6 +130,7 @@ static sp_status add_label(sp_model_config *config, const sp_configured_label *l
 	return SP_OK;
 }
 
+/* `key` and `value` are 0 where they are absent, as protobuf's are. */
 static sp_status read_label(void *out, const sp_config_field *field, sp_arena *arena, sp_error *err)
 {
 	static const sp_config_member members[] = {
@@ -140,7 +140,7 @@ static sp_status read_label(void *out, const sp_config_field *field, sp_arena *a
 	sp_configured_label label = {.label = ""};
 
 	SP_TRY(sp_config_read_message(&label, field, "VersionLabelsEntry", members, arena, err));
-	return add_label(out, &label, arena, err);
+	return sp_model_config_set_label(out, &label, arena, err);
 }
 
 /* ------------------------------------------------------------- sampled requests */
@@ -205,7 +205,9 @@ static sp_status refuse_custom(void *out, const sp_config_field *field, sp_arena
 
 #define AT(member) offsetof(sp_model_config, member)
 
-static sp_model_config *add_model(sp_model_configs *configs, sp_error *err)
+static const sp_model_config default_model = {.name = "", .platform = "", .policy = {.latest = 1}};
+
+sp_model_config *sp_model_configs_add(sp_model_configs *configs, sp_error *err)
 {
 	sp_model_config *config;
 
@@ -217,7 +219,7 @@ static sp_model_config *add_model(sp_model_configs *configs, sp_error *err)
 	if (config == NULL)
 		sp_no_memory(err, "the configuration");
 	else
-		*config = (sp_model_config){.name = "", .platform = "", .policy = {.latest = 1}};
+		*config = default_model;
 	return config;
 }
 
@@ -232,7 +234,7 @@ static sp_status read_model(void *out, const sp_config_field *field, sp_arena *a
 		{"version_labels", 0, read_label, true},
 		{"logging_config", AT(samples), read_logging, false},
 		END};
-	sp_model_config *config = add_model(out, err);
+	sp_model_config *config = sp_model_configs_add(out, err);
 
 	if (config == NULL)
 		return err != NULL ? err->status : SP_NO_MEMORY;
@@ -332,7 +334,7 @@ static sp_status read_json_labels(void *out, const sp_config_field *field, sp_ar
 			return sp_no_memory(err, "a label");
 		if (f->kind != SP_CONFIG_STRING || !sp_bytes_equal_text(f->text, "newest"))
 			SP_TRY(read_version(&label.version, f, arena, err));
-		SP_TRY(add_label(out, &label, arena, err));
+		SP_TRY(sp_model_config_set_label(out, &label, arena, err));
 	}
 	return SP_OK;
 }
@@ -451,29 +453,60 @@ static sp_status read_batching(void *out, const sp_config_field *field, sp_arena
 	return sp_batching_config_read_json(config, field, arena, err);
 }
 
+static const sp_config_member json_members[] = {
+	{"name", AT(name), sp_config_read_text, false},
+	{"base_path", AT(base_path), sp_config_read_text, false},
+	{"processor_config", AT(processor_config), read_processor_config, false},
+	{"version_policy", AT(policy), read_json_policy, false},
+	{"version_labels", 0, read_json_labels, false},
+	{"split", AT(traffic), read_split, false},
+	{"shadow", AT(traffic), read_shadow, false},
+	{"signature_name", AT(signature_name), sp_config_read_text, false},
+	{"saved_model_tags", AT(saved_model_tags), sp_config_read_text, false},
+	{"session_num", AT(session_num), sp_config_read_i64, false},
+	{"batching", AT(batching), read_batching, false},
+	{"max_requests", AT(max_requests), sp_config_read_i64, false},
+	{"logging_config", AT(samples), read_logging, false},
+	END};
+
 static sp_status read_json_model(void *out, const sp_config_field *field, sp_arena *arena,
 				 sp_error *err)
 {
-	static const sp_config_member members[] = {
-		{"name", AT(name), sp_config_read_text, false},
-		{"base_path", AT(base_path), sp_config_read_text, false},
-		{"processor_config", AT(processor_config), read_processor_config, false},
-		{"version_policy", AT(policy), read_json_policy, false},
-		{"version_labels", 0, read_json_labels, false},
-		{"split", AT(traffic), read_split, false},
-		{"shadow", AT(traffic), read_shadow, false},
-		{"signature_name", AT(signature_name), sp_config_read_text, false},
-		{"saved_model_tags", AT(saved_model_tags), sp_config_read_text, false},
-		{"session_num", AT(session_num), sp_config_read_i64, false},
-		{"batching", AT(batching), read_batching, false},
-		{"max_requests", AT(max_requests), sp_config_read_i64, false},
-		{"logging_config", AT(samples), read_logging, false},
-		END};
-	sp_model_config *config = add_model(out, err);
+	sp_model_config *config = sp_model_configs_add(out, err);
 
 	if (config == NULL)
 		return err != NULL ? err->status : SP_NO_MEMORY;
-	return sp_config_read_message(config, field, "model", members, arena, err);
+	return sp_config_read_message(config, field, "model", json_members, arena, err);
+}
+
+static sp_status refuse_logging(const sp_config_field *first, sp_error *err)
+{
+	for (const sp_config_field *field = first; field != NULL; field = field->next)
+		if (sp_bytes_equal_text(field->name, "logging_config"))
+			return sp_config_fail(field, "an order cannot say where files are written",
+					      err);
+	return SP_OK;
+}
+
+sp_status sp_model_config_parse(sp_model_config *out, const char *name, sp_bytes text,
+				sp_arena *arena, sp_error *err)
+{
+	const sp_config_field *first;
+	sp_status status = sp_config_json_parse(&first, text, arena, err);
+
+	*out = default_model;
+	out->name = name;
+	out->samples.stays = true;
+	if (status == SP_OK)
+		status = refuse_logging(first, err);
+	if (status == SP_OK)
+		status = sp_config_read_members(out, first, "model", json_members, arena, err);
+	if (status == SP_OK && strcmp(out->name, name) != 0)
+		status = sp_error_set(err, SP_INVALID, "it is that of model %s", out->name);
+	if (status == SP_INVALID)
+		sp_error_prefix(err, status, "Error parsing the JSON configuration of model %s",
+				name);
+	return status;
 }
 
 static sp_status read_json(sp_model_configs *configs, sp_bytes text, sp_error *err)
@@ -625,6 +658,7 @@ sp_status sp_model_configs_add_traffic(sp_model_configs *configs, const char *sp
 		sp_model_config *config = &configs->items[i];
 		bool own_shadow = config->traffic.shadow.percent > 0;
 
+		config->own_traffic = config->traffic;
 		SP_TRY(add_text(&config->traffic.field, field, configs->arena, err));
 		SP_TRY(add_text(&config->traffic.header, header, configs->arena, err));
 		SP_TRY(add_traffic(config, config->traffic.share_count == 0 ? split : NULL,
@@ -649,11 +683,19 @@ sp_model_configs *sp_model_configs_create(size_t count)
 	}
 	configs->arena = arena;
 	for (size_t i = 0; i < count; i++)
-		if (add_model(configs, &ignored) == NULL) {
+		if (sp_model_configs_add(configs, &ignored) == NULL) {
 			sp_arena_destroy(arena);
 			return NULL;
 		}
 	return configs;
+}
+
+sp_model_config *sp_model_configs_find(const sp_model_configs *configs, sp_bytes name)
+{
+	for (size_t i = 0; i < configs->count; i++)
+		if (sp_bytes_equal_text(name, configs->items[i].name))
+			return &configs->items[i];
+	return NULL;
 }
 
 void sp_model_configs_destroy(sp_model_configs *configs)

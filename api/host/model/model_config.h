@@ -26,11 +26,19 @@
 
 typedef enum sp_policy_kind { SP_POLICY_LATEST, SP_POLICY_ALL, SP_POLICY_SPECIFIC } sp_policy_kind;
 
+/* A version that is to be served, or is not to be, whatever the rest of the policy says. */
+typedef struct sp_ordered_version {
+	int64_t version;
+	bool wanted;
+} sp_ordered_version;
+
 typedef struct sp_version_policy {
 	sp_policy_kind kind;
 	int64_t latest;          /* how many, at least 1 */
 	const int64_t *specific; /* [specific_count] */
 	size_t specific_count;
+	const sp_ordered_version *ordered; /* [ordered_count], by orders */
+	size_t ordered_count;
 } sp_version_policy;
 
 typedef struct sp_configured_label {
@@ -73,12 +81,15 @@ typedef struct sp_model_config {
 	const sp_configured_label *labels; /* [label_count] */
 	size_t label_count;
 	sp_configured_traffic traffic;
-	const char *signature_name;   /* NULL: not given */
-	const char *saved_model_tags; /* NULL: not given */
-	int64_t session_num;          /* 0: not given */
-	int64_t max_requests;         /* queued and computed at a time; 0: no limit of its own */
+	sp_configured_traffic own_traffic; /* without what flags add to it, once they have */
+	const char *signature_name;        /* NULL: not given */
+	const char *saved_model_tags;      /* NULL: not given */
+	int64_t session_num;               /* 0: not given */
+	int64_t max_requests; /* queued and computed at a time; 0: no limit of its own */
 	const sp_batching_config *batching; /* NULL: not given */
 	sp_configured_samples samples;
+	bool by_order;    /* an order has changed it since it was configured */
+	bool is_unloaded; /* by an order: as though it was not in the configuration */
 } sp_model_config;
 
 typedef struct sp_model_configs {
@@ -112,8 +123,31 @@ SP_MUST_CHECK sp_status sp_model_configs_read(sp_model_configs **out, char **tex
 SP_MUST_CHECK sp_status sp_model_config_read_processor(const char **out, const char *path,
 						       sp_arena *arena, sp_error *err);
 
-/* `count` models whose members are zero, for a caller that fills them in; NULL: no memory. */
+/* `count` models with the defaults, for a caller that fills them in; NULL: no memory. */
 sp_model_configs *sp_model_configs_create(size_t count);
+
+/* One model more; NULL: there are too many, or no memory. */
+sp_model_config *sp_model_configs_add(sp_model_configs *configs, sp_error *err);
+
+/* NULL: there is none of that name. */
+sp_model_config *sp_model_configs_find(const sp_model_configs *configs, sp_bytes name);
+
+/* A configuration for itself, without what flags have added to it. */
+SP_MUST_CHECK sp_status sp_model_configs_copy(sp_model_configs **out, const sp_model_configs *from,
+					      sp_error *err);
+
+/*
+ * Reads one model in JSON: what stands between its braces in a list of models.  The name may be
+ * left out.  SP_INVALID for the configuration of a log: who sends a model does not say where files
+ * are written.
+ */
+SP_MUST_CHECK sp_status sp_model_config_parse(sp_model_config *out, const char *name, sp_bytes text,
+					      sp_arena *arena, sp_error *err);
+
+/* Adds a label, or moves the one of that name. */
+SP_MUST_CHECK sp_status sp_model_config_set_label(sp_model_config *config,
+						  const sp_configured_label *label, sp_arena *arena,
+						  sp_error *err);
 
 /*
  * Applies the flags about traffic: `split` and `shadow` are comma-separated lists of LABEL=PERCENT.

@@ -21,18 +21,14 @@
 /* A label of any version stays with the newest one. */
 enum { SP_ANY_VERSION = -1 };
 
-typedef struct sp_version_label {
-	sp_bytes label;
-	int64_t version; /* or SP_ANY_VERSION */
-} sp_version_label;
-
 typedef struct sp_table_entry {
 	sp_model *model;
 	sp_served_model **served; /* [served_count], newest first; all are open */
 	size_t served_count;
 	sp_version_label *labels; /* [label_count] */
 	size_t label_count;
-	bool loading; /* the first version may still come */
+	bool loading;  /* the first version may still come */
+	bool by_order; /* an order has changed its configuration */
 	sp_traffic traffic;
 } sp_table_entry;
 

@@ -260,14 +260,35 @@ bool sp_models_are_ready(sp_models *models)
 	return ready;
 }
 
+static bool copy_labels(sp_model_summary *out, const sp_table_entry *entry, sp_arena *arena)
+{
+	sp_version_label *labels = sp_arena_array(arena, entry->label_count, sizeof(*labels));
+
+	if (labels == NULL)
+		return false;
+	for (size_t i = 0; i < entry->label_count; i++) {
+		labels[i] = entry->labels[i];
+		labels[i].label.data = sp_arena_text(arena, labels[i].label);
+		if (labels[i].label.data == NULL)
+			return false;
+	}
+	out->labels = labels;
+	out->label_count = entry->label_count;
+	return true;
+}
+
 /* The versions that do not change, and how often each was asked. */
 static bool summarize(sp_model_summary *out, const sp_table_entry *entry, sp_arena *arena)
 {
 	int64_t *versions = sp_arena_array(arena, entry->served_count, sizeof(*versions));
 	uint64_t *runs = sp_arena_array(arena, entry->served_count, sizeof(*runs));
 
-	*out = (sp_model_summary){entry->model, entry->served_count != 0, versions, runs, 0};
-	if (versions == NULL || runs == NULL)
+	*out = (sp_model_summary){.model = entry->model,
+				  .ready = entry->served_count != 0,
+				  .by_order = entry->by_order,
+				  .versions = versions,
+				  .runs = runs};
+	if (versions == NULL || runs == NULL || !copy_labels(out, entry, arena))
 		return false;
 	for (size_t i = 0; i < entry->served_count; i++) {
 		const sp_served_model *served = entry->served[i];
@@ -378,15 +399,6 @@ static bool put_units(sp_version_statuses *out, const sp_managed_model *model, s
 	return fits;
 }
 
-static sp_managed_model *find_managed(const sp_models *models, sp_bytes name)
-{
-	sp_managed_model *model = models->first;
-
-	while (model != NULL && !sp_bytes_equal_text(name, model->public.name))
-		model = model->next;
-	return model;
-}
-
 /* Holds the processor of the unit that follows a folder; NULL: none is open. */
 static sp_served_model *hold_following(const sp_managed_model *model)
 {
@@ -434,7 +446,7 @@ static sp_status collect(sp_models *models, const sp_model_selector *selector,
 			 sp_version_statuses *out, int64_t *version, sp_served_model **served,
 			 sp_arena *arena, sp_error *err)
 {
-	const sp_managed_model *model = find_managed(models, selector->name);
+	const sp_managed_model *model = sp_models__find(models, selector->name);
 
 	if (model == NULL)
 		return SP_OK;

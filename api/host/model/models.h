@@ -151,7 +151,10 @@ bool sp_models_are_ready(sp_models *models);
 /* A model in the answers and metrics about all models. */
 typedef struct sp_model_summary {
 	sp_model *model;
-	bool ready;              /* a version is available */
+	bool ready;                     /* a version is available */
+	bool by_order;                  /* an order has changed its configuration */
+	const sp_version_label *labels; /* [label_count] */
+	size_t label_count;
 	const int64_t *versions; /* [version_count] that do not change, newest first */
 	const uint64_t *runs;    /* [version_count] how often each was asked */
 	size_t version_count;
@@ -204,6 +207,40 @@ struct sp_model_configs; /* model_config.h */
  */
 SP_MUST_CHECK sp_status sp_models_apply(sp_models *models, struct sp_model_configs *configs,
 					sp_error *err);
+
+typedef enum sp_model_order_kind {
+	SP_MODEL_ORDER_LOAD,   /* a model, or one more of its versions */
+	SP_MODEL_ORDER_UNLOAD, /* the same */
+	SP_MODEL_ORDER_ASSIGN, /* a label, to a version or to whichever is served */
+	SP_MODEL_ORDER_REMOVE, /* a label */
+} sp_model_order_kind;
+
+/* An order that changes the configuration in effect. */
+typedef struct sp_model_order {
+	sp_model_order_kind kind;
+	sp_bytes model;
+	int64_t version; /* -1: none */
+	sp_bytes label;  /* to assign or remove */
+	sp_bytes config; /* of a model to load (sp_model_config_parse()); empty: as it is known */
+	const char *by;  /* whose order it is, for the log */
+} sp_model_order;
+
+/*
+ * Takes the configuration in effect over again, changed in one model by the order, and returns once
+ * what was ordered is so: the model or the version is available, or answers no request any more, or
+ * the label is set.  An order that fails changes nothing.  The next configuration takes the place
+ * of what orders have changed.
+ *
+ * Errors: SP_NOT_FOUND for a model, version or label that is not there; SP_INVALID for an order
+ * that the model's configuration, its labels or its versions forbid; SP_IO if what is to be loaded
+ * did not become available; SP_BUSY if the host ends meanwhile.
+ */
+SP_MUST_CHECK sp_status sp_models_order(sp_models *models, const sp_model_order *order,
+					sp_error *err);
+
+/* The names of the models that orders have unloaded, in the arena. */
+SP_MUST_CHECK sp_status sp_models_list_unloaded(sp_models *models, const char *const **out,
+						size_t *count, sp_arena *arena, sp_error *err);
 
 /* Reads --model_config_file again, on a thread of the registry.  False without that flag. */
 bool sp_models_reload_file(sp_models *models);

@@ -7,11 +7,11 @@
 
 /* -------------------------------------------------------------------- taking over */
 
-static sp_managed_model *find(const sp_models *models, const char *name)
+sp_managed_model *sp_models__find(const sp_models *models, sp_bytes name)
 {
 	sp_managed_model *model = models->first;
 
-	while (model != NULL && strcmp(model->public.name, name) != 0)
+	while (model != NULL && !sp_bytes_equal_text(name, model->public.name))
 		model = model->next;
 	return model;
 }
@@ -19,7 +19,7 @@ static sp_managed_model *find(const sp_models *models, const char *name)
 /* The model of that name, made if it was never configured before; NULL when out of memory. */
 static sp_managed_model *find_or_add(sp_models *models, const char *name)
 {
-	sp_managed_model *model = find(models, name), **last;
+	sp_managed_model *model = sp_models__find(models, sp_bytes_of(name)), **last;
 
 	if (model != NULL)
 		return model;
@@ -64,7 +64,7 @@ static sp_status check_platforms(const sp_models *models, const sp_model_configs
 {
 	for (size_t i = 0; i < configs->count; i++) {
 		const sp_model_config *new = &configs->items[i];
-		const sp_managed_model *model = find(models, new->name);
+		const sp_managed_model *model = sp_models__find(models, sp_bytes_of(new->name));
 		const sp_model_config *old = model != NULL ? model->config : NULL;
 
 		if (old != NULL && *old->platform != '\0' && *new->platform != '\0' &&
@@ -75,15 +75,6 @@ static sp_status check_platforms(const sp_models *models, const sp_model_configs
 					    new->name, old->platform, new->platform);
 	}
 	return SP_OK;
-}
-
-static void clear_labels(sp_managed_model *model)
-{
-	for (size_t i = 0; i < model->label_count; i++)
-		sp_free((void *)(uintptr_t)model->labels[i].label);
-	sp_free(model->labels);
-	model->labels = NULL;
-	model->label_count = 0;
 }
 
 /* One with these values, made if there never was one before; NULL when out of memory. */
@@ -145,9 +136,7 @@ static void configure(sp_managed_model *model, const sp_model_config *config)
 	if (model->config != NULL && is_other(model->config, config))
 		for (sp_unit *unit = model->units; unit != NULL; unit = unit->next)
 			unit->is_outdated = true;
-	if (model->config == NULL || !is_same_text(model->config->base_path, config->base_path) ||
-	    is_other(model->config, config))
-		model->polled = false;
+	model->polled = false;
 	/* Every configuration gives a version that has failed another chance. */
 	for (sp_unit *unit = model->units; unit != NULL; unit = unit->next)
 		if (unit->state == SP_VERSION_END)
@@ -176,20 +165,20 @@ static void remove_model(sp_managed_model *model)
 	for (sp_unit *unit = model->units; unit != NULL; unit = unit->next)
 		unit->wanted = false;
 	sp_models__drop_unwanted(model);
-	clear_labels(model);
+	sp_models__clear_labels(model);
 	model->config = NULL;
 	model->changes++;
 }
 
 static bool is_listed(const sp_model_configs *configs, const char *name)
 {
-	for (size_t i = 0; i < configs->count; i++)
-		if (strcmp(configs->items[i].name, name) == 0)
-			return true;
-	return false;
+	const sp_model_config *config = sp_model_configs_find(configs, sp_bytes_of(name));
+
+	return config != NULL && !config->is_unloaded;
 }
 
-sp_status sp_models__take_over(sp_models *models, sp_model_configs *configs, sp_error *err)
+sp_status sp_models__take_over(sp_models *models, sp_model_configs *configs, const char *only,
+			       sp_error *err)
 {
 	SP_TRY(check_platforms(models, configs, err));
 	for (size_t i = 0; i < configs->count; i++)
@@ -201,9 +190,17 @@ sp_status sp_models__take_over(sp_models *models, sp_model_configs *configs, sp_
 			       model->public.name);
 			remove_model(model);
 		}
-	for (size_t i = 0; i < configs->count; i++)
-		configure(find(models, configs->items[i].name), &configs->items[i]);
-	sp_model_configs_destroy(models->configs);
+	for (size_t i = 0; i < configs->count; i++) {
+		const sp_model_config *config = &configs->items[i];
+		sp_managed_model *model = sp_models__find(models, sp_bytes_of(config->name));
+
+		if (config->is_unloaded)
+			continue;
+		if (only == NULL || strcmp(only, config->name) == 0)
+			configure(model, config);
+		else
+			model->config = config; /* which says what the one before said */
+	}
 	models->configs = configs;
 	if (!sp_models__publish(models))
 		return sp_no_memory(err, "the table of models");
@@ -211,80 +208,34 @@ sp_status sp_models__take_over(sp_models *models, sp_model_configs *configs, sp_
 	return SP_OK;
 }
 
-/* ------------------------------------------------------------------------- labels */
-
-static const sp_configured_label *current_label(const sp_managed_model *model, const char *label)
-{
-	for (size_t i = 0; i < model->label_count; i++)
-		if (strcmp(model->labels[i].label, label) == 0)
-			return &model->labels[i];
-	return NULL;
-}
-
-/* A label is of an available version; a new one may be of any, if a flag allows that. */
-static sp_status check_label(const sp_models *models, const sp_managed_model *model,
-			     const sp_configured_label *label, sp_error *err)
-{
-	const sp_configured_label *current = current_label(model, label->label);
-	bool allowed = models->flags->allow_version_labels_for_unavailable_models &&
-		       (current == NULL || current->version == label->version);
-
-	if (label->version < 0 || allowed || sp_models__is_available(model, label->version))
-		return SP_OK;
-	return sp_error_set(err, SP_NOT_FOUND,
-			    "Request to assign label %s to {name: %s version: %lld}, which is not "
-			    "currently available for inference",
-			    label->label, model->public.name, (long long)label->version);
-}
-
-static sp_status check_labels(const sp_models *models, sp_error *err)
-{
-	for (const sp_managed_model *model = models->first; model != NULL; model = model->next)
-		for (size_t i = 0; model->config != NULL && i < model->config->label_count; i++)
-			SP_TRY(check_label(models, model, &model->config->labels[i], err));
-	return SP_OK;
-}
-
-static bool copy_labels(sp_managed_model *model)
-{
-	const sp_model_config *config = model->config;
-
-	clear_labels(model);
-	model->labels = sp_alloc_zero(config->label_count, sizeof(model->labels[0]));
-	for (size_t i = 0; model->labels != NULL && i < config->label_count; i++) {
-		sp_configured_label *label = &model->labels[i];
-
-		label->version = config->labels[i].version;
-		label->label = sp_alloc_text(config->labels[i].label);
-		if (label->label == NULL)
-			return false;
-		model->label_count++;
-	}
-	return model->labels != NULL || config->label_count == 0;
-}
-
-static sp_status set_labels(sp_models *models, sp_error *err)
-{
-	for (sp_managed_model *model = models->first; model != NULL; model = model->next)
-		if (model->config != NULL && !copy_labels(model))
-			return sp_no_memory(err, "the labels");
-	return sp_models__publish(models) ? SP_OK : sp_no_memory(err, "the table of models");
-}
-
 /* ------------------------------------------------------------------------- reload */
 
-/* Waits until every model is settled; false if the host ends. */
-static bool wait_settled(sp_models *models)
+sp_status sp_models__wait_settled(sp_models *models, const sp_managed_model *only, sp_error *err)
 {
-	for (;;) {
+	while (!atomic_load(&models->closing)) {
 		const sp_managed_model *model = models->first;
 
-		while (model != NULL && (model->config == NULL || sp_models__is_settled(model)))
+		while (model != NULL &&
+		       (!sp_models__is_meant(model, only) || sp_models__is_settled(model)))
 			model = model->next;
-		if (model == NULL || atomic_load(&models->closing))
-			return model == NULL;
+		if (model == NULL)
+			return SP_OK;
 		pthread_cond_wait(&models->changed, &models->lock);
 	}
+	return sp_error_set(err, SP_BUSY, "the host ends");
+}
+
+sp_status sp_models__fail_available(const sp_managed_model *model, const sp_unit *failed,
+				    sp_error *err)
+{
+	const char *path = model->config->base_path;
+
+	if (failed != NULL)
+		return sp_error_set(err, SP_IO, "model %s did not become available: %s",
+				    model->public.name, failed->error.text);
+	return sp_error_set(err, SP_IO,
+			    "model %s did not become available: %s has no version of it",
+			    model->public.name, path != NULL ? path : "its configuration");
 }
 
 /* Names a model without any version, and why. */
@@ -297,16 +248,19 @@ static sp_status check_available(const sp_models *models, sp_error *err)
 			continue;
 		while (failed != NULL && failed->error.status == SP_OK)
 			failed = failed->next;
-		if (failed != NULL)
-			return sp_error_set(err, SP_IO, "model %s did not become available: %s",
-					    model->public.name, failed->error.text);
-		return sp_error_set(err, SP_IO,
-				    "model %s did not become available: %s has no version of it",
-				    model->public.name,
-				    model->config->base_path != NULL ? model->config->base_path
-								     : "its configuration");
+		return sp_models__fail_available(model, failed, err);
 	}
 	return SP_OK;
+}
+
+sp_status sp_models__complete(const sp_models *models, sp_model_configs *configs, sp_error *err)
+{
+	const sp_flags *flags = models->flags;
+
+	SP_TRY(sp_model_configs_add_traffic(
+		configs, flags->traffic_split, flags->traffic_sticky_field,
+		flags->traffic_sticky_header, flags->traffic_shadow, err));
+	return sp_model_configs_check(configs, err);
 }
 
 static sp_status apply_locked(sp_models *models, sp_model_configs *configs, sp_error *err)
@@ -314,40 +268,41 @@ static sp_status apply_locked(sp_models *models, sp_model_configs *configs, sp_e
 	sp_status available, labels;
 	sp_error other;
 
-	SP_TRY(sp_models__take_over(models, configs, err));
-	if (!wait_settled(models))
-		return sp_error_set(err, SP_BUSY, "the host ends");
+	SP_TRY(sp_models__take_over(models, configs, NULL, err));
+	SP_TRY(sp_models__wait_settled(models, NULL, err));
 	available = check_available(models, err);
-	labels = check_labels(models, available == SP_OK ? err : &other);
+	labels = sp_models__check_labels(models, NULL, available == SP_OK ? err : &other);
 	if (labels == SP_OK)
-		labels = set_labels(models, available == SP_OK ? err : &other);
+		labels = sp_models__set_labels(models, NULL, available == SP_OK ? err : &other);
 	return available != SP_OK ? available : labels;
 }
 
-static sp_status add_traffic(const sp_models *models, sp_model_configs *configs, sp_error *err)
+/* A configuration says of each model what is served, whatever orders have changed. */
+static void log_end_of_orders(const sp_model_configs *before)
 {
-	const sp_flags *flags = models->flags;
-
-	return sp_model_configs_add_traffic(
-		configs, flags->traffic_split, flags->traffic_sticky_field,
-		flags->traffic_sticky_header, flags->traffic_shadow, err);
+	for (size_t i = 0; i < before->count; i++)
+		if (before->items[i].by_order)
+			sp_log(SP_LOG_INFO,
+			       "model %s: the configuration takes the place of the orders about it",
+			       before->items[i].name);
 }
 
 sp_status sp_models_apply(sp_models *models, sp_model_configs *configs, sp_error *err)
 {
-	sp_status status = add_traffic(models, configs, err);
+	sp_status status = sp_models__complete(models, configs, err);
+	sp_model_configs *before;
 
-	if (status == SP_OK)
-		status = sp_model_configs_check(configs, err);
 	if (status != SP_OK) {
 		sp_model_configs_destroy(configs);
 		return status;
 	}
 	pthread_mutex_lock(&models->applying);
 	pthread_mutex_lock(&models->lock);
+	before = models->configs;
 	status = apply_locked(models, configs, err);
-	if (models->configs != configs)
-		sp_model_configs_destroy(configs);
+	if (models->configs == configs)
+		log_end_of_orders(before);
+	sp_model_configs_destroy(models->configs == configs ? before : configs);
 	pthread_mutex_unlock(&models->lock);
 	pthread_mutex_unlock(&models->applying);
 	return status;
@@ -451,14 +406,12 @@ static sp_status create(sp_models *models, sp_error *err)
 		log.processor_config = configs->items[0].processor_config;
 		sp_served_model_configure_log(&log);
 	}
-	status = add_traffic(models, configs, err);
-	if (status == SP_OK)
-		status = sp_model_configs_check(configs, err);
+	status = sp_models__complete(models, configs, err);
 	pthread_mutex_lock(&models->lock);
 	if (status == SP_OK)
-		status = sp_models__take_over(models, configs, err);
+		status = sp_models__take_over(models, configs, NULL, err);
 	if (status == SP_OK)
-		status = set_labels(models, err);
+		status = sp_models__set_labels(models, NULL, err);
 	if (models->configs != configs)
 		sp_model_configs_destroy(configs);
 	pthread_mutex_unlock(&models->lock);
@@ -499,16 +452,15 @@ static sp_status first_failure(const sp_models *models, sp_error *err)
 
 sp_status sp_models_load(sp_models *models, sp_error *err)
 {
-	sp_status status = SP_OK;
+	sp_status status;
 	sp_error label;
 
 	SP_TRY(sp_models__start_threads(models, err));
 	pthread_mutex_lock(&models->lock);
-	if (!wait_settled(models))
-		status = sp_error_set(err, SP_BUSY, "the host ends");
-	else if (models->strict)
+	status = sp_models__wait_settled(models, NULL, err);
+	if (status == SP_OK && models->strict)
 		status = first_failure(models, err);
-	else if (check_labels(models, &label) != SP_OK)
+	else if (status == SP_OK && sp_models__check_labels(models, NULL, &label) != SP_OK)
 		sp_log(SP_LOG_WARNING, "%s", label.text);
 	models->strict = false; /* what a reload brings may fail, and be tried again */
 	pthread_mutex_unlock(&models->lock);
@@ -532,7 +484,7 @@ void sp_models_destroy(sp_models *models)
 		next = model->next;
 		while (model->units != NULL)
 			sp_models__drop_unit(model, model->units);
-		clear_labels(model);
+		sp_models__clear_labels(model);
 		clear_samplings(model);
 		sp_free((void *)(uintptr_t)model->public.name);
 		sp_free(model);

@@ -17,7 +17,8 @@
  * What the registry knows beside the table that requests read.
  *
  * models.c answers questions, models_publish.c makes the tables, models_apply.c takes over
- * configurations, models_poll.c looks at the folders, models_threads.c loads and unloads.
+ * configurations, models_orders.c changes the one in effect, models_labels.c has the labels,
+ * models_poll.c looks at the folders, models_threads.c loads and unloads.
  */
 
 /* A version, or a folder that the library follows: from its discovery to its end. */
@@ -82,7 +83,7 @@ struct sp_models {
 	atomic_bool closing;
 	atomic_size_t loading; /* loads in progress */
 
-	pthread_mutex_t applying; /* one configuration at a time */
+	pthread_mutex_t applying; /* one configuration, or order to change it, at a time */
 
 	pthread_mutex_t lock; /* protects all below, and what it points at */
 	pthread_cond_t changed;
@@ -101,15 +102,40 @@ struct sp_models {
  * stays. */
 bool sp_models__publish(sp_models *models);
 
+/* The model of that name, configured or not; NULL: there never was one. */
+sp_managed_model *sp_models__find(const sp_models *models, sp_bytes name);
+
+/* Whether a configured model is the only one that is meant; NULL: all are. */
+static inline bool sp_models__is_meant(const sp_managed_model *model, const sp_managed_model *only)
+{
+	return model->config != NULL && (only == NULL || model == only);
+}
+
 /* The version of a label; SP_ANY_VERSION for a label of whichever is served.  False: there is none.
  */
 bool sp_models__find_label(const sp_managed_model *model, sp_bytes label, int64_t *version);
+
+/* A label is of an available version; a new one may be of any, if a flag allows that. */
+sp_status sp_models__check_label(const sp_models *models, const sp_managed_model *model,
+				 const sp_configured_label *label, sp_error *err);
+
+/* The same for the configured labels. */
+sp_status sp_models__check_labels(const sp_models *models, const sp_managed_model *only,
+				  sp_error *err);
+
+/* Puts the configured labels into effect. */
+sp_status sp_models__set_labels(sp_models *models, const sp_managed_model *only, sp_error *err);
+
+void sp_models__clear_labels(sp_managed_model *model);
 
 /* Forgets a unit, which no thread works on, and remembers how it ended.  Closes what it has open.
  */
 void sp_models__drop_unit(sp_managed_model *model, sp_unit *unit);
 
-/* Whether the first look and the first loads of the model are over, whatever came of them. */
+/*
+ * Whether the first look since the model was configured, and the first loads, are over, whatever
+ * came of them.
+ */
 bool sp_models__is_settled(const sp_managed_model *model);
 
 /* Whether a version of the model is available; -1: any. */
@@ -124,8 +150,23 @@ void sp_models__drop_unwanted(sp_managed_model *model);
 /* Gives a unit another try at once, with all its attempts. */
 void sp_models__retry(sp_unit *unit);
 
-/* Takes over a configuration, which belongs to the registry from now on if it succeeds. */
-sp_status sp_models__take_over(sp_models *models, sp_model_configs *configs, sp_error *err);
+/* Adds the flags about traffic, and checks the whole. */
+sp_status sp_models__complete(const sp_models *models, sp_model_configs *configs, sp_error *err);
+
+/*
+ * Puts a configuration into effect: models->configs.  The caller destroys the one that is not.
+ *
+ * only  the name of the model that may differ from the configuration before; NULL: any may
+ */
+sp_status sp_models__take_over(sp_models *models, sp_model_configs *configs, const char *only,
+			       sp_error *err);
+
+/* Waits until the models are settled.  SP_BUSY: the host ends. */
+sp_status sp_models__wait_settled(sp_models *models, const sp_managed_model *only, sp_error *err);
+
+/* SP_IO: a model did not become available, because of the unit; NULL: it has none. */
+sp_status sp_models__fail_available(const sp_managed_model *model, const sp_unit *failed,
+				    sp_error *err);
 
 /* Starts and joins the threads. */
 sp_status sp_models__start_threads(sp_models *models, sp_error *err);

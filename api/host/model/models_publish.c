@@ -1,16 +1,6 @@
 #include "api/host/model/models_internal.h"
 #include "base/log.h"
 
-bool sp_models__find_label(const sp_managed_model *model, sp_bytes label, int64_t *version)
-{
-	for (size_t i = 0; i < model->label_count; i++)
-		if (sp_bytes_equal_text(label, model->labels[i].label)) {
-			*version = model->labels[i].version;
-			return true;
-		}
-	return false;
-}
-
 /* The versions that are available, newest first; of equal ones the wanted one. */
 static bool fill_served(sp_table_entry *entry, const sp_managed_model *model, sp_arena *arena)
 {
@@ -103,6 +93,7 @@ static bool fill_table(sp_model_table *table, const sp_models *models)
 		entry->model = (sp_model *)(uintptr_t)&model->public;
 		/* A model that was not looked at yet may have versions. */
 		entry->loading = !model->polled;
+		entry->by_order = model->config->by_order;
 		if (!fill_served(entry, model, table->arena) ||
 		    !fill_labels(entry, model, table->arena) ||
 		    !fill_traffic(entry, model, table->arena))

@@ -2,6 +2,9 @@
 
 bool sp_version_policy_wants(const sp_version_policy *policy, int64_t version, size_t newer)
 {
+	for (size_t i = 0; i < policy->ordered_count; i++)
+		if (policy->ordered[i].version == version)
+			return policy->ordered[i].wanted;
 	if (policy->kind == SP_POLICY_ALL)
 		return true;
 	if (policy->kind == SP_POLICY_LATEST)

@@ -42,6 +42,11 @@ typedef struct sp_version_status {
 	sp_bytes message;
 } sp_version_status;
 
+typedef struct sp_version_label {
+	sp_bytes label;
+	int64_t version; /* -1: whichever is served */
+} sp_version_label;
+
 enum { SP_MAX_STATUSES = 128 };
 
 /* Newest first; the oldest are forgotten. */

@@ -123,6 +123,15 @@ static sp_status read_steps(void *out, source *from, sp_error *err)
 	return read_members(out, from, members, err);
 }
 
+static sp_status read_failure(void *out, source *from, sp_error *err)
+{
+#define AT(field) offsetof(sp_reported_failure, field)
+	static const member members[] = {
+		{"for_ms", AT(for_ms), read_number}, {"why", AT(why), read_text}, {NULL, 0, NULL}};
+#undef AT
+	return read_members(out, from, members, err);
+}
+
 static sp_status read_tables(void *out, source *from, sp_error *err)
 {
 #define AT(field) offsetof(sp_reported_table, field)
@@ -130,13 +139,19 @@ static sp_status read_tables(void *out, source *from, sp_error *err)
 					 {"rows", AT(rows), read_number},
 					 {"overlay_rows", AT(overlay_rows), read_number},
 					 {"memory", AT(memory), read_number},
+					 {"keys", AT(keys), read_number},
+					 {"absent", AT(absent), read_number},
 					 {"tier", AT(tier), read_text},
 					 {"in_memory", AT(in_memory), read_number},
 					 {"cached", AT(cached), read_number},
 					 {"missed", AT(missed), read_number},
-					 {"absent", AT(absent), read_number},
 					 {"errors", AT(errors), read_number},
 					 {"bytes_read", AT(bytes_read), read_number},
+					 {"defaulted", AT(defaulted), read_number},
+					 {"servers", AT(servers), read_number},
+					 {"servers_up", AT(servers_up), read_number},
+					 {"round_trips", AT(round_trips), read_number},
+					 {"round_trip_us", AT(round_trip_us), read_number},
 					 {NULL, 0, NULL}};
 #undef AT
 	return read_list(out, from, sizeof(sp_reported_table), members, err);
@@ -185,11 +200,15 @@ static sp_status read_all_counts(void *out, source *from, sp_error *err)
 sp_status sp_versions_report_read(sp_versions_report *out, const char *json, sp_arena *arena,
 				  sp_error *err)
 {
-	static const member members[] = {
-		{"versions", AT(versions), read_versions}, {"newest", AT(newest), read_steps},
-		{"pinned", AT(pinned), read_steps},        {"counts", 0, read_all_counts},
-		{"memory", AT(memory), read_number},       {"owners", AT(owners), read_counts},
-		{"tables", AT(tables), read_tables},       {NULL, 0, NULL}};
+	static const member members[] = {{"versions", AT(versions), read_versions},
+					 {"newest", AT(newest), read_steps},
+					 {"pinned", AT(pinned), read_steps},
+					 {"unreadable", AT(unreadable), read_failure},
+					 {"counts", 0, read_all_counts},
+					 {"memory", AT(memory), read_number},
+					 {"owners", AT(owners), read_counts},
+					 {"tables", AT(tables), read_tables},
+					 {NULL, 0, NULL}};
 	source from = {.arena = arena};
 	sp_status status;
 

@@ -27,6 +27,11 @@ typedef struct sp_reported_steps {
 	int64_t lag_ms;
 } sp_reported_steps;
 
+typedef struct sp_reported_failure {
+	int64_t for_ms;
+	sp_bytes why; /* empty: there is none */
+} sp_reported_failure;
+
 typedef struct sp_reported_count {
 	sp_bytes name;
 	int64_t count;
@@ -35,8 +40,11 @@ typedef struct sp_reported_count {
 typedef struct sp_reported_table {
 	sp_bytes name;
 	int64_t rows, overlay_rows, memory;
+	int64_t keys, absent;
 	sp_bytes tier; /* empty: all rows are in memory, and the numbers below are 0 */
-	int64_t in_memory, cached, missed, absent, errors, bytes_read;
+	int64_t in_memory, cached, missed, errors, bytes_read;
+	int64_t servers; /* 0: the tier has none, nor the numbers below */
+	int64_t servers_up, defaulted, round_trips, round_trip_us;
 } sp_reported_table;
 
 /* [count] of one of the structs above. */
@@ -48,8 +56,9 @@ typedef struct sp_reported_list {
 typedef struct sp_versions_report {
 	sp_reported_list versions; /* sp_reported_version, newest first */
 	sp_reported_steps newest, pinned;
-	sp_reported_list moves;    /* sp_reported_count by state */
-	sp_reported_list refusals; /* sp_reported_count by class */
+	sp_reported_failure unreadable; /* no version can be found where they come from */
+	sp_reported_list moves;         /* sp_reported_count by state */
+	sp_reported_list refusals;      /* sp_reported_count by class */
 	int64_t last_load_ms, folds, last_fold_ms, reloads, rollbacks, pins;
 	int64_t memory;
 	sp_reported_list owners; /* sp_reported_count: bytes by owner */

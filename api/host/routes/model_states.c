@@ -49,6 +49,9 @@ sp_status sp_route__model_states(const sp_serving *serving, sp_model_state **out
 		models[i] = (sp_model_state){
 			.name = list[i].model->name,
 			.ready = list[i].ready,
+			.by_order = list[i].by_order,
+			.labels = list[i].labels,
+			.label_count = list[i].label_count,
 			.counters = &list[i].model->counters,
 			.thread_pool_name = serving->thread_pool_name,
 			.versions = list[i].versions,

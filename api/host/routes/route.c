@@ -22,11 +22,23 @@ static const struct {
 	[SP_MODEL_PIN] = {SP_REQUEST_ADMIN, sp_route_admin},
 	[SP_MODEL_UNPIN] = {SP_REQUEST_ADMIN, sp_route_admin},
 	[SP_MODEL_PROFILE] = {SP_REQUEST_ADMIN, sp_route_profile},
+	[SP_MODEL_LOAD] = {SP_REQUEST_ADMIN, sp_route_configure},
+	[SP_MODEL_UNLOAD] = {SP_REQUEST_ADMIN, sp_route_configure},
+	[SP_MODEL_ASSIGN] = {SP_REQUEST_ADMIN, sp_route_configure},
+	[SP_MODEL_REMOVE] = {SP_REQUEST_ADMIN, sp_route_configure},
 };
 
 static bool is_order(sp_route_verb verb)
 {
-	return verb >= SP_MODEL_VERSIONS && verb <= SP_MODEL_PROFILE;
+	return verb >= SP_MODEL_VERSIONS && verb <= SP_MODEL_REMOVE;
+}
+
+/* Why an order is not taken from a port that is not for orders; NULL: it is. */
+static const char *find_no_order(const sp_serving *serving, sp_route_verb verb)
+{
+	if (verb >= SP_MODEL_LOAD)
+		return "Only on the admin listener (--admin_port)";
+	return serving->flags->admin_routes ? NULL : SP_SERVING_NO_ORDERS;
 }
 
 /* A path below /v1/models.  Requests for models that are not there are counted as others. */
@@ -51,9 +63,9 @@ static void route_model(sp_serving *serving, sp_http_request *request)
 		sp_route_eas(serving, request, &path);
 	} else if (path.verb >= SP_V2_SERVER) {
 		sp_route_v2(serving, request, &path);
-	} else if (is_order(path.verb) && !serving->flags->admin_routes) {
+	} else if (is_order(path.verb) && find_no_order(serving, path.verb) != NULL) {
 		sp_serving_tag(request, SP_REQUEST_ADMIN, NULL);
-		sp_http_request_fail(request, 403, SP_SERVING_NO_ORDERS);
+		sp_http_request_fail(request, 403, find_no_order(serving, path.verb));
 	} else {
 		answer_model(serving, request, &path);
 	}
@@ -163,7 +175,7 @@ void sp_route_admin_listener(sp_serving *serving, sp_http_request *request)
 		sp_route_page(request);
 	else if (sp_bytes_starts_with(path, "/healthz/"))
 		sp_route_health(serving, request);
-	else if (!sp_admin_token_check(serving->admin_token, head))
+	else if (serving->admin_token != NULL && !sp_admin_token_check(serving->admin_token, head))
 		refuse_token(request);
 	else if (head->method == SP_HTTP_POST && sp_http_head_get(head, "origin").data != NULL)
 		sp_http_request_fail(request, 403, "No orders from web pages");

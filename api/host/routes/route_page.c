@@ -94,15 +94,18 @@ void sp_route_page(sp_http_request *request)
 
 static void write_document(sp_serving *serving, sp_worker *worker, sp_http_request *request)
 {
-	sp_model_state *models;
+	sp_status_models models;
 	sp_buffer body;
 	sp_error err;
-	size_t count;
-	sp_status status = sp_route__model_states(serving, &models, &count, worker->arena, &err);
+	sp_status status = sp_route__model_states(serving, &models.items, &models.count,
+						  worker->arena, &err);
 
+	if (status == SP_OK)
+		status = sp_models_list_unloaded(serving->models, &models.unloaded,
+						 &models.unloaded_count, worker->arena, &err);
 	sp_buffer_init(&body, MAX_BYTES);
 	if (status == SP_OK) {
-		sp_status_document_write(&body, serving, models, count);
+		sp_status_document_write(&body, serving, &models);
 		sp_route__answer(request, &body);
 	} else {
 		sp_route__fail(request, sp_route__http_status(status), &err);

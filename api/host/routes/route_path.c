@@ -44,7 +44,14 @@ static bool take_version(sp_bytes *rest, int64_t *out, bool *fits)
 /* --------------------------------------------------------- TensorFlow Serving */
 
 /* What may stand between the name of the model and the ending. */
-typedef enum selection { ANY, NOTHING, STEPS } selection;
+typedef enum selection {
+	ANY, /* a version, or a label */
+	NOTHING,
+	STEPS,       /* of a version, and perhaps of a delta */
+	VERSION,     /* or nothing */
+	LABEL,       /* of no version in particular */
+	LABEL_OF_ANY /* the same, or of a version */
+} selection;
 
 static const struct {
 	const char *word;
@@ -63,17 +70,27 @@ static const struct {
 	{":rollback", SP_MODEL_ROLLBACK, true, NOTHING},
 	{":unpin", SP_MODEL_UNPIN, true, NOTHING},
 	{":pin", SP_MODEL_PIN, true, STEPS},
+	{":load", SP_MODEL_LOAD, true, VERSION},
+	{":unload", SP_MODEL_UNLOAD, true, VERSION},
+	{":assign", SP_MODEL_ASSIGN, true, LABEL_OF_ANY},
+	{":remove", SP_MODEL_REMOVE, true, LABEL},
 };
 
 static bool is_selected(const sp_route_path *path, selection may)
 {
 	switch (may) {
 	case ANY:
-		return !path->has_delta;
+		return !path->has_delta && !(path->has_version && path->has_label);
 	case NOTHING:
 		return !path->has_version && !path->has_label;
 	case STEPS:
-		return path->has_version;
+		return path->has_version && !path->has_label;
+	case VERSION:
+		return !path->has_delta && !path->has_label;
+	case LABEL:
+		return path->has_label && !path->has_version;
+	case LABEL_OF_ANY:
+		return path->has_label && !path->has_delta;
 	}
 	return false;
 }
@@ -108,7 +125,8 @@ static bool read_model(sp_route_path *out, sp_bytes rest, bool post, bool *fits)
 			if (!take_version(&rest, &out->delta, fits))
 				return false;
 		}
-	} else if (sp_words_take(&rest, "/labels/")) {
+	}
+	if (sp_words_take(&rest, "/labels/")) {
 		out->has_label = true;
 		if (!take_name(&rest, "/:", out->label, sizeof(out->label)))
 			return false;

@@ -20,6 +20,9 @@
  *	GET   /v1/models/NAME:profile
  *	POST  /v1/models/NAME:reload|:rollback|:unpin
  *	POST  /v1/models/NAME/versions/N[/deltas/M]:pin
+ *	POST  /v1/models/NAME[/versions/N]:load|:unload
+ *	POST  /v1/models/NAME[/versions/N]/labels/L:assign
+ *	POST  /v1/models/NAME/labels/L:remove
  *
  * The Open Inference Protocol, version 2, and Triton's extensions:
  *
@@ -51,6 +54,10 @@ typedef enum sp_route_verb {
 	SP_MODEL_PIN,
 	SP_MODEL_UNPIN,
 	SP_MODEL_PROFILE,
+	SP_MODEL_LOAD, /* this and those to REMOVE are for the admin listener only */
+	SP_MODEL_UNLOAD,
+	SP_MODEL_ASSIGN,
+	SP_MODEL_REMOVE,
 
 	SP_V2_SERVER,
 	SP_V2_LIVE,

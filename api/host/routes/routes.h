@@ -16,9 +16,10 @@ typedef void sp_model_route(sp_serving *serving, sp_http_request *request,
 
 sp_model_route sp_route_status; /* and metadata */
 sp_model_route sp_route_predict;
-sp_model_route sp_route_examples; /* :classify and :regress */
-sp_model_route sp_route_admin;    /* list of versions, and orders */
-sp_model_route sp_route_profile;  /* Chrome's trace of the next request of a model */
+sp_model_route sp_route_examples;  /* :classify and :regress */
+sp_model_route sp_route_admin;     /* list of versions, and orders */
+sp_model_route sp_route_profile;   /* Chrome's trace of the next request of a model */
+sp_model_route sp_route_configure; /* orders about what is served */
 
 /* Below /v2, and of EAS, which may need a token (--eas_token). */
 sp_model_route sp_route_v2;

@@ -36,8 +36,8 @@ typedef struct sp_serving {
 	size_t worker_count;
 	int64_t started; /* Unix time */
 	sp_counters counters;
-	const sp_observer *observer; /* NULL: none */
-	const char *admin_token;     /* of the admin listener; NULL: it needs none */
+	const sp_observer *observer;        /* NULL: none */
+	struct sp_admin_token *admin_token; /* of the admin listener; NULL: it needs none */
 } sp_serving;
 
 /*
@@ -56,8 +56,9 @@ sp_request_kind sp_serving_read_tag(const sp_serving *serving, int tag, sp_model
 const char *sp_serving_unready(const sp_serving *serving);
 
 #define SP_SERVING_NO_ORDERS "Only with --admin_routes"
-#define SP_SERVING_NO_UNLOAD \
-	"a model is unloaded by a configuration without it: HandleReloadConfigRequest"
+#define SP_SERVING_NO_UNLOAD                                                                    \
+	"a model is unloaded by a configuration without it (HandleReloadConfigRequest), or on " \
+	"the admin listener"
 
 /*
  * Gives the processor of a model an order (serving_processor_give_order()), by whom `request` came.

@@ -99,10 +99,11 @@ static void write_tables(sp_document *d, const sp_versions_report *report)
 		number(d, "rows", items[i].rows);
 		number(d, "overlay_rows", items[i].overlay_rows);
 		number(d, "memory", items[i].memory);
+		number(d, "keys", items[i].keys);
+		number(d, "absent", items[i].absent);
 		number(d, "in_memory", items[i].in_memory);
 		number(d, "cached", items[i].cached);
 		number(d, "missed", items[i].missed);
-		number(d, "absent", items[i].absent);
 		number(d, "errors", items[i].errors);
 		sp_document_close(d, mark);
 	}
@@ -123,6 +124,12 @@ static void write_report(sp_document *d, const sp_versions_report *report)
 	if (report->pinned.is_present) {
 		mark = open(d, "pinned");
 		steps(d, report->pinned.full_step, report->pinned.delta_step);
+		sp_document_close(d, mark);
+	}
+	if (report->unreadable.why.size != 0) {
+		mark = open(d, "unreadable");
+		number(d, "for_ms", report->unreadable.for_ms);
+		sp_document_text(d, "why", 0, report->unreadable.why);
 		sp_document_close(d, mark);
 	}
 	write_counts(d, "refusals", &report->refusals);
@@ -163,12 +170,32 @@ static void write_traffic(sp_document *d, const sp_model_counters *counters)
 	sp_document_close_map(d);
 }
 
+/* ----------------------------------------------------------------------- models */
+
+static void write_labels(sp_document *d, const sp_model_state *model)
+{
+	sp_document_open_list(d, "labels");
+	for (size_t i = 0; i < model->label_count; i++) {
+		sp_document_mark mark = open(d, NULL);
+
+		sp_document_text(d, "label", 0, model->labels[i].label);
+		if (model->labels[i].version < 0)
+			text(d, "version", "newest");
+		else
+			sp_document_digits(d, "version", 0, model->labels[i].version);
+		sp_document_close(d, mark);
+	}
+	sp_document_close_list(d);
+}
+
 static void write_model(sp_document *d, const sp_model_state *model)
 {
 	sp_document_mark mark = open(d, NULL);
 
 	text(d, "name", model->name);
 	sp_document_flag(d, "ready", 0, model->ready);
+	sp_document_flag(d, "by_order", 0, model->by_order);
+	write_labels(d, model);
 	write_opened(d, model);
 	if (model->report != NULL)
 		write_report(d, model->report);
@@ -212,15 +239,19 @@ static void write_host(sp_document *d, const sp_serving *serving)
 }
 
 void sp_status_document_write(sp_buffer *out, const sp_serving *serving,
-			      const sp_model_state *models, size_t count)
+			      const sp_status_models *models)
 {
 	sp_document d = sp_document_of(out, true);
 	sp_document_mark mark = open(&d, NULL);
 
 	write_host(&d, serving);
 	sp_document_open_list(&d, "models");
-	for (size_t i = 0; i < count; i++)
-		write_model(&d, &models[i]);
+	for (size_t i = 0; i < models->count; i++)
+		write_model(&d, &models->items[i]);
+	sp_document_close_list(&d);
+	sp_document_open_list(&d, "unloaded");
+	for (size_t i = 0; i < models->unloaded_count; i++)
+		text(&d, NULL, models->unloaded[i]);
 	sp_document_close_list(&d);
 	sp_document_close(&d, mark);
 }

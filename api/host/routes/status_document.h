@@ -12,7 +12,14 @@
  *
  * Threads: any, several at once.
  */
+typedef struct sp_status_models {
+	sp_model_state *items; /* [count] */
+	size_t count;
+	const char *const *unloaded; /* [unloaded_count], by orders */
+	size_t unloaded_count;
+} sp_status_models;
+
 void sp_status_document_write(sp_buffer *out, const sp_serving *serving,
-			      const sp_model_state *models, size_t count);
+			      const sp_status_models *models);
 
 #endif

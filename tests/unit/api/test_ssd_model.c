@@ -127,6 +127,8 @@ static void rows_in_memory_are_told_of(void **state)
 		 "\"rows\":%zu,\"overlay_rows\":%zu,\"memory\":", rows.key_count,
 		 rows.key_count / 2);
 	assert_non_null(strstr(json, text));
+	assert_non_null(strstr(json, ",\"keys\":"));
+	assert_non_null(strstr(json, ",\"absent\":"));
 	assert_non_null(strstr(json, "\"memory\":"));
 	serving_processor_free(json);
 }

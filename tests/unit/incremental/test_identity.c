@@ -72,13 +72,30 @@ static void all_that_holds_rows_counts(void **state)
 	(void)state;
 	assert_int_not_equal(before, 0);
 	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
-		uint64_t after;
+		uint64_t after, rows = sp_identity_of_rows(prefix, arena);
 
 		write_file(changes[i].ending, changes[i].text);
 		after = content();
 		assert_int_not_equal(after, before);
+		assert_int_not_equal(sp_identity_of_rows(prefix, arena), rows);
 		before = after;
 	}
+}
+
+/* Another folder, other inodes and times. */
+static void the_rows_of_a_copy_are_the_same(void **state)
+{
+	uint64_t rows = sp_identity_of_rows(prefix, arena), all = content();
+	char first[SP_PATH_SIZE];
+
+	(void)state;
+	assert_int_not_equal(rows, 0);
+	memcpy(first, temp, sizeof(first));
+	assert_int_equal(tear_down(NULL), 0);
+	assert_int_equal(set_up(NULL), 0);
+	assert_string_not_equal(temp, first);
+	assert_int_equal(sp_identity_of_rows(prefix, arena), rows);
+	assert_int_not_equal(content(), all);
 }
 
 static void what_is_not_the_checkpoints_does_not_count(void **state)
@@ -133,6 +150,7 @@ int main(void)
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		CASE(all_that_holds_rows_counts),
+		CASE(the_rows_of_a_copy_are_the_same),
 		CASE(what_is_not_the_checkpoints_does_not_count),
 		CASE(without_an_index_there_is_none),
 		CASE(files_are_told_by_name_and_time),

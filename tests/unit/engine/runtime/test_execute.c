@@ -116,6 +116,48 @@ static void a_loop_passes_its_variables_on(void **state)
 	assert_int_equal(out, 3);
 }
 
+static size_t count_names(const sp_run_trace *trace)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < trace->count; i++) {
+		size_t k = 0;
+
+		while (strcmp(trace->steps[k].node, trace->steps[i].node) != 0)
+			k++;
+		count += k == i;
+	}
+	return count;
+}
+
+/* The loop's own step is around those of its rounds, each of which has its name and time. */
+static void a_trace_has_every_step_of_the_plan(void **state)
+{
+	const sp_function_def functions[] = {BODY("less", 3, less, {"a", "less:z:0"}),
+					     BODY("count_up", 3, count_up, NEXT, SAME, TWICE)};
+	sp_step_time steps[40];
+	sp_run_trace trace = {.steps = steps, .capacity = COUNT(steps)};
+	size_t plan;
+	int32_t out;
+
+	(void)state;
+	use(functions, 2);
+	g.trace = &trace;
+	assert_ok(COMPILE(doubling, .feeds = {"n", "x"}, .fetches = {"while:2"}), &g.err);
+	assert_ok(run((int32_t[]){5, 3}, 2, &out), &g.err);
+	plan = sp_program_step_count(g.program, 0);
+	assert_int_equal(trace.left_out, 0);
+	assert_int_equal(count_names(&trace), plan);
+	assert_string_equal(steps[0].op, "While");
+	/* Of six tests the last ends the loop. */
+	assert_int_equal(trace.count, 1 + 5 * (plan - 1) + 1);
+	for (size_t i = 1; i < trace.count; i++) {
+		assert_true(steps[0].start_ns <= steps[i].start_ns);
+		assert_true(steps[i].end_ns <= steps[0].end_ns);
+		assert_true(i == 1 || steps[i - 1].end_ns <= steps[i].start_ns);
+	}
+}
+
 /* What the body hands on as it is stays the outer value: its name leads there. */
 static void an_invariant_variable_is_its_initial_value(void **state)
 {
@@ -805,6 +847,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(a_loop_passes_its_variables_on),
+		TEST(a_trace_has_every_step_of_the_plan),
 		TEST(an_invariant_variable_is_its_initial_value),
 		TEST(variables_may_swap),
 		TEST(an_endless_loop_ends_at_the_deadline_or_by_the_flag),

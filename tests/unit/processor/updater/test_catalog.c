@@ -368,6 +368,23 @@ static void pins_are_told(void **state)
 	assert_told("\"why\":\"\",\"newer\":true}");
 }
 
+static void a_source_that_is_away_is_told(void **state)
+{
+	sp_error why;
+
+	(void)state;
+	sp_error_set(&why, SP_IO, "cannot read '/c'");
+	sp_catalog_set_unreadable(catalog, &why);
+	usleep(20000);
+	sp_error_set(&why, SP_IO, "cannot read \"/c\"");
+	sp_catalog_set_unreadable(catalog, &why);
+	assert_told(",\"unreadable\":{\"for_ms\":");
+	assert_true(number_behind("\"for_ms\":") >= 20); /* since the first time */
+	assert_told(",\"why\":\"cannot read \\\"/c\\\"\"},");
+	sp_catalog_set_unreadable(catalog, NULL);
+	assert_told("{\"versions\":[],\"counts\":");
+}
+
 /* Of what waits or is refused, that nobody has asked for since the last look. */
 static void what_is_deleted_is_forgotten(void **state)
 {
@@ -456,6 +473,7 @@ int main(void)
 		CASE(a_version_is_listed_once),
 		CASE(what_is_newest_is_told),
 		CASE(pins_are_told),
+		CASE(a_source_that_is_away_is_told),
 		CASE(what_is_deleted_is_forgotten),
 		CASE(words_are_no_move),
 		CASE(what_is_over_is_forgotten),

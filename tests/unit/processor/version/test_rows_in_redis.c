@@ -2,11 +2,14 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "incremental/identity.h"
 #include "processor/version/rows_in_redis.h"
+#include "processor/version/rows_kept.h"
 #include "processor/version/version.h"
 #include "tests/support/paths.h"
 #include "tests/support/redis_process.h"
@@ -16,6 +19,7 @@
 static sp_redis_process process;
 static sp_redis_client *client;
 static char model_dir[SP_PATH_SIZE], prefix[SP_PATH_SIZE];
+static uint64_t content;
 static sp_error err;
 
 /* Runs a command; its answer's text, or an integer's digits, is in `answer`. */
@@ -61,7 +65,8 @@ static void configure(sp_config *config, const char *more)
 static sp_status find(const sp_config *config, sp_error *why)
 {
 	const sp_found_version found = {.full_prefix = prefix, .full_step = 1, .delta_step = -1};
-	const sp_publish_source source = {.prefix = prefix, .full_step = 1, .delta_step = -1};
+	const sp_publish_source source = {
+		.prefix = prefix, .content = content, .full_step = 1, .delta_step = -1};
 	sp_redis_store *store = NULL;
 	sp_model *model = NULL;
 	sp_status status = sp_version_open_model(&model, config, &found, why);
@@ -184,14 +189,37 @@ static void in_deeprecs_layout_a_newer_version_stays(void **state)
 	sp_config_fini(&config);
 }
 
+static void rows_that_are_served_are_kept(void **state)
+{
+	sp_config config = {0};
+	int64_t due = 0;
+
+	(void)state;
+	configure(&config, ", \"redis_keep_seconds\": 1000");
+	assert_ok(find(&config, &err), &err);
+	ask("EXPIRE", "rows@1", "30", NULL, NULL);
+	sp_rows_kept(&due, &config, 1, content);
+	ask("TTL", "rows@1", NULL, NULL, NULL);
+	assert_true(atoi(answer) > 900);
+	assert_true(due > sp_clock_now_ns() + INT64_C(100000000000));
+	ask("EXPIRE", "rows@1", "30", NULL, NULL);
+	sp_rows_kept(&due, &config, 1, content); /* not yet again */
+	ask("TTL", "rows@1", NULL, NULL, NULL);
+	assert_true(atoi(answer) <= 30);
+	sp_config_fini(&config);
+}
+
 static int start(void **state)
 {
+	sp_arena *arena = sp_arena_create(4096);
 	char text[SP_PATH_SIZE + 32];
 	sp_redis_address address;
 
 	(void)state;
 	sp_source_path(model_dir, "tests/golden/ev-rows/model");
 	sp_source_path(prefix, "tests/golden/ev-rows/checkpoints/v1/model.ckpt-1");
+	content = sp_identity_of_rows(prefix, arena);
+	sp_arena_destroy(arena);
 	sp_redis_start(&process, false, NULL);
 	if (sp_redis_address_parse(&address, sp_redis_unix(&process, text), &err) != SP_OK)
 		return -1;
@@ -224,6 +252,7 @@ int main(void)
 		cmocka_unit_test_setup(two_processors_do_it_once, clear),
 		cmocka_unit_test_setup(a_publisher_at_work_is_waited_for, clear),
 		cmocka_unit_test_setup(the_wait_ends_when_the_processor_closes, clear),
+		cmocka_unit_test_setup(rows_that_are_served_are_kept, clear),
 		cmocka_unit_test_setup(in_deeprecs_layout_a_newer_version_stays, clear),
 	};
 

@@ -122,13 +122,15 @@ static void records_are_read_as_they_were_written(void **state)
 				  .checksum = UINT64_MAX,
 				  .partitions = SP_REDIS_MAX_PARTITIONS,
 				  .format = SP_ROW_BF16,
-				  .former = INT64_MAX};
+				  .former = INT64_MAX,
+				  .left = INT64_MAX};
 	sp_redis_record_write(record, &read);
 	assert_true(strlen(record) + 1 < SP_REDIS_MAX_RECORD);
 	assert_ok(sp_redis_record_read(&read, sp_bytes_of(record), &err), &err);
 	assert_int_equal(read.partitions, SP_REDIS_MAX_PARTITIONS);
 	assert_int_equal(read.format, SP_ROW_BF16);
 	assert_true(read.former == INT64_MAX);
+	assert_true(read.left == INT64_MAX);
 
 	assert_ok(sp_redis_record_read(&read,
 				       sp_bytes_of("format=int8 later=word full=1 delta=0 "

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "storage/redis/publication.h"
 #include "storage/redis/redis_client.h"
@@ -428,17 +429,43 @@ static void the_former_version_expires_and_can_be_gone_back_to(void **state)
 	assert_ok(sp_redis_publication_go_back(&version, &options, -1, &err), &err);
 	assert_int_equal(version.full, 100);
 	assert_true(starts(ask("GET", "ctr.current"), "full=100 "));
+	assert_non_null(strstr(ask("GET", "ctr.current"), " left=200"));
 	assert_answer("-1", "TTL", "ctr@100");
 	assert_answer("-1", "TTL", hash_of("item/part_0", 100, 1, 7));
 	assert_answer("-1", "TTL", hash_of("user", 200, 2, 0)); /* it may be in use */
 
 	assert_ok(sp_redis_publication_go_back(&version, &options, 200, &err), &err);
+	assert_null(strstr(ask("GET", "ctr.current"), "left="));
 	assert_true(starts(ask("GET", "ctr.current"), "full=200 "));
 	assert_int_equal(sp_redis_publication_go_back(&version, &options, 300, &err), SP_NOT_FOUND);
 	ask("DEL", hash_of("user", 100, 1, 4));
 	assert_int_equal(sp_redis_publication_go_back(&version, &options, -1, &err), SP_CORRUPT);
 	assert_true(starts(ask("GET", "ctr.current"), "full=200 "));
 	assert_answer("(nil)", "GET", "ctr.lock");
+}
+
+static void a_version_that_is_read_is_kept(void **state)
+{
+	sp_redis_publication_options options;
+
+	(void)state;
+	publish(100, sp_redis_checksum(11, PARTITIONS, SP_ROW_FP32));
+	options = options_of(200, 2);
+	options.keep_seconds = 50;
+	publish_as(&options);
+	assert_true(atoi(ask("TTL", "ctr@100")) <= 50);
+	options = options_of(100, 0);
+	assert_ok(sp_redis_publication_keep(&options, 11, &err), &err);
+	assert_true(atoi(ask("TTL", "ctr@100")) > 80000);
+	assert_true(atoi(ask("TTL", hash_of("user", 100,
+					    sp_redis_checksum(11, PARTITIONS, SP_ROW_FP32), 3))) >
+		    atoi(ask("TTL", "ctr@100")));
+	assert_int_equal(sp_redis_publication_keep(&options, 12, &err), SP_NOT_FOUND);
+	options = options_of(200, 0);
+	assert_int_equal(sp_redis_publication_keep(&options, 12, &err), SP_NOT_FOUND);
+	assert_answer("-1", "TTL", "ctr@200"); /* one that does not expire goes on so */
+	options = options_of(300, 0);
+	assert_int_equal(sp_redis_publication_keep(&options, 12, &err), SP_NOT_FOUND);
 }
 
 static void an_older_version_may_be_told_to_stay_behind(void **state)
@@ -583,6 +610,50 @@ static void a_full_redis_is_given_its_memory_back(void **state)
 	assert_answer("0", "EXISTS", hash_of("user", 200, 2, 0));
 	assert_true(starts(ask("GET", "ctr.current"), "full=100 "));
 	assert_rows_are_there("user", 100, 1, SP_ROW_FP32);
+}
+
+/* True if the version is then current. */
+static bool publish_few(void)
+{
+	sp_redis_publication_options options = options_of(100, 1);
+	sp_redis_publication_table table = table_of("user");
+	sp_redis_publication *p = NULL;
+	sp_status status;
+	bool is_there;
+
+	options.version.partitions = 2;
+	options.patience_seconds = 1;
+	status = sp_redis_publication_open(&p, &options, &err);
+	if (status == SP_OK)
+		status = sp_redis_publication_begin(p, &table, &is_there, &err);
+	if (status == SP_OK && !is_there) {
+		status = sp_redis_publication_put(p, keys, rows, 20, &err);
+		if (status == SP_OK)
+			status = sp_redis_publication_end(p, &err);
+	}
+	if (status == SP_OK)
+		status = sp_redis_publication_finish(p, &err);
+	sp_redis_publication_close(p);
+	return status == SP_OK;
+}
+
+static void without_memory_nothing_is_published(void **state)
+{
+	bool done = false;
+	int failures = 0;
+
+	(void)state;
+	for (int64_t i = 0; !done; i += 1 + i / 20) {
+		ask("DEL", "ctr.lock"); /* which a publisher without memory may not give back */
+		sp_alloc_fail_after(i);
+		done = publish_few();
+		sp_alloc_fail_after(-1);
+		failures += !done;
+		assert_true(done || strcmp(ask("GET", "ctr.current"), "(nil)") == 0 ||
+			    strcmp(ask("GET", "ctr@100"), "(nil)") != 0);
+	}
+	assert_true(failures > 10);
+	assert_true(starts(ask("GET", "ctr.current"), "full=100 "));
 }
 
 static void a_redis_that_is_killed_shows_no_half_version(void **state)
@@ -857,6 +928,7 @@ int main(void)
 		TEST(rows_that_vanish_while_they_are_written_are_noticed),
 		TEST(rows_that_read_back_differently_are_noticed),
 		TEST(the_former_version_expires_and_can_be_gone_back_to),
+		TEST(a_version_that_is_read_is_kept),
 		TEST(an_older_version_may_be_told_to_stay_behind),
 		TEST(other_content_of_the_same_step_is_another_version),
 		TEST(one_publishes_at_a_time),
@@ -871,6 +943,7 @@ int main(void)
 		TEST(a_deeprec_processor_holds_the_lock),
 		TEST(a_database_of_somebody_else_is_not_emptied),
 		TEST(keys_of_a_table_with_parts_have_the_features_of_their_parts),
+		TEST(without_memory_nothing_is_published),
 		TEST(a_redis_that_is_killed_shows_no_half_version),
 	};
 

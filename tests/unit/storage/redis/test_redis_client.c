@@ -192,10 +192,14 @@ static void nothing_is_allocated_after_a_while(void **state)
 	uint64_t before;
 
 	(void)state;
-	assert_ok(ask_for_rows(NULL, 0, &err), &err);
-	before = sp_alloc_count();
-	assert_ok(ask_for_rows(NULL, 0, &err), &err);
-	assert_int_equal(sp_alloc_count(), before);
+	/* What the client's thread has not given back yet is made anew, a few times. */
+	for (unsigned round = 0;; round++) {
+		before = sp_alloc_count();
+		assert_ok(ask_for_rows(NULL, 0, &err), &err);
+		if (sp_alloc_count() == before)
+			break;
+		assert_true(round < 20);
+	}
 }
 
 /* ---- faults ---- */

@@ -145,9 +145,14 @@ static const char told[] =
 	"\"live\":{\"full_step\":100,\"delta_step\":-1,\"for_ms\":4500},"
 	"\"newest\":{\"full_step\":100,\"delta_step\":130,\"lag_ms\":9125},\"new\":[{}]," COUNTS
 	",\"memory\":1074340000,\"tables\":[{\"table\":\"item \\\\ emb\",\"dim\":16,\"rows\":9000,"
-	"\"overlay_rows\":120,\"memory\":640000},{\"table\":\"user_emb\",\"dim\":16,\"rows\":8,"
-	"\"overlay_rows\":0,\"memory\":7,\"tier\":\"ssd\",\"keys\":512,\"in_memory\":10,"
-	"\"cached\":410,\"missed\":92,\"absent\":3,\"errors\":1,\"bytes_read\":364544}]}";
+	"\"overlay_rows\":120,\"memory\":640000,\"keys\":700,\"absent\":17},"
+	"{\"table\":\"user_emb\",\"dim\":16,\"rows\":8,"
+	"\"overlay_rows\":0,\"memory\":7,\"keys\":512,\"absent\":3,\"tier\":\"ssd\","
+	"\"in_memory\":10,\"cached\":410,\"missed\":92,\"errors\":1,\"bytes_read\":364544},"
+	"{\"table\":\"far\",\"dim\":16,\"rows\":8,\"overlay_rows\":0,\"memory\":7,\"keys\":512,"
+	"\"absent\":3,\"tier\":\"redis\",\"in_memory\":0,\"cached\":420,\"missed\":92,"
+	"\"errors\":0,\"bytes_read\":5000,\"defaulted\":6,\"servers\":3,\"servers_up\":2,"
+	"\"round_trips\":40,\"round_trip_us\":9000}]}";
 
 static void write_told(const char *json)
 {
@@ -212,7 +217,20 @@ static void tables_are_told(void **state)
 	assert_line(P "table_absent_keys_total" M ",table=\"user_emb\",tier=\"ssd\"} 3");
 	assert_line(P "table_read_errors_total" M ",table=\"user_emb\",tier=\"ssd\"} 1");
 	assert_line(P "table_read_bytes_total" M ",table=\"user_emb\",tier=\"ssd\"} 364544");
-	assert_no("table_keys_total" M ",table=\"item");
+	assert_line(P "table_keys_total" M
+		      ",table=\"item \\\\ emb\",tier=\"memory\",found=\"memory\"} 700");
+	assert_line(P "table_absent_keys_total" M ",table=\"item \\\\ emb\",tier=\"memory\"} 17");
+	assert_no(P "table_keys_total" M ",table=\"user_emb\",tier=\"ssd\",found=\"memory\"}");
+	assert_no(P "table_read_bytes_total" M ",table=\"item");
+	assert_line(P "table_keys_total" M ",table=\"far\",tier=\"redis\",found=\"server\"} 92");
+	assert_line(P "table_defaulted_keys_total" M ",table=\"far\",tier=\"redis\"} 6");
+	assert_line(P "table_servers" M ",table=\"far\",tier=\"redis\"} 3");
+	assert_line(P "table_servers_up" M ",table=\"far\",tier=\"redis\"} 2");
+	assert_line(P "table_round_trips_total" M ",table=\"far\",tier=\"redis\"} 40");
+	assert_line(P "table_round_trip_microseconds_total" M
+		      ",table=\"far\",tier=\"redis\"} 9000");
+	assert_no(P "table_servers" M ",table=\"user_emb\"");
+	assert_no(P "table_keys_total" M ",table=\"far\",tier=\"redis\",found=\"disk\"");
 }
 
 /* As a SavedModel alone has it, and before there is any version. */
@@ -221,12 +239,15 @@ static void little_is_told(void **state)
 	(void)state;
 	write_told("{\"versions\":[]}");
 	assert_line(P "update_lag_seconds" M "} 0");
+	assert_line(P "source_unreadable_seconds" M "} 0");
 	assert_no(P "live_full_step{");
 	assert_no(P "last_update_age_seconds{");
 	write_told("{}");
 	write_told("{\"newest\":{\"full_step\":1,\"delta_step\":2,\"lag_ms\":1500},"
+		   "\"unreadable\":{\"for_ms\":2500,\"why\":\"it is away\"},"
 		   "\"pinned\":{\"full_step\":1,\"delta_step\":-1,\"for_ms\":7,\"by\":\"x\"}}");
 	assert_line(P "update_lag_seconds" M "} 1.5");
+	assert_line(P "source_unreadable_seconds" M "} 2.5");
 	assert_line(P "pinned" M "} 1");
 	/* A sample is there once, however often a version was written again. */
 	write_told("{\"versions\":[{\"full_step\":1,\"delta_step\":-1,\"state\":\"refused\","

@@ -168,12 +168,92 @@ static void what_is_refused(void **state)
 			 SP_NOT_FOUND);
 }
 
+static void a_copy_has_nothing_of_the_first(void **state)
+{
+	sp_model_configs *first = parse(
+		"{\"models\": [{\"name\": \"a\", \"base_path\": \"/m/a\", \"signature_name\": "
+		"\"s\","
+		"\"version_policy\": {\"specific\": [1, 2, 3]},"
+		"\"version_labels\": {\"canary\": 2, \"stable\": \"newest\"},"
+		"\"split\": {\"shares\": [{\"label\": \"stable\", \"percent\": 5}]},"
+		"\"logging_config\": {\"log_collector_config\": {\"filename_prefix\": \"/l\"}},"
+		"\"batching\": {\"max_batch_size\": 64}},"
+		"{\"name\": \"b\", \"base_path\": \"/b\", \"version_labels\": {\"canary\": 2}}]}");
+	const sp_configured_label label = {"next", 3};
+	sp_model_configs *copy, *again;
+	sp_model_config *c;
+
+	(void)state;
+	assert_ok(sp_model_configs_add_traffic(first, "canary=10", "id", NULL, NULL, &err), &err);
+	assert_int_equal(first->items[1].traffic.share_count, 1);
+	assert_ok(sp_model_configs_copy(&copy, first, &err), &err);
+	sp_model_configs_destroy(first);
+	c = sp_model_configs_find(copy, sp_bytes_of("a"));
+	assert_string_equal(c->base_path, "/m/a");
+	assert_string_equal(c->signature_name, "s");
+	assert_int_equal(c->policy.specific[2], 3);
+	assert_string_equal(c->traffic.shares[0].label, "stable");
+	assert_null(c->traffic.field); /* a flag has said it */
+	assert_string_equal(c->samples.prefix, "/l");
+	assert_int_equal(c->batching->max_batch_size, 64);
+	assert_ok(sp_model_config_set_label(c, &label, copy->arena, &err), &err);
+	assert_int_equal(c->label_count, 3);
+	assert_string_equal(c->labels[0].label, "canary");
+	assert_string_equal(c->labels[2].label, "next");
+	/* Flags are added to what has a share's label by now. */
+	assert_int_equal(copy->items[1].traffic.share_count, 0);
+	assert_ok(sp_model_configs_add_traffic(copy, "canary=10", "id", NULL, NULL, &err), &err);
+	assert_int_equal(copy->items[1].traffic.share_count, 1);
+	assert_string_equal(copy->items[0].traffic.field, "id");
+	assert_null(sp_model_configs_find(copy, sp_bytes_of("c")));
+	assert_ok(sp_model_configs_copy(&again, copy, &err), &err);
+	assert_int_equal(again->items[0].label_count, 3);
+	sp_model_configs_destroy(again);
+	sp_model_configs_destroy(copy);
+}
+
+static void one_model_in_json(void **state)
+{
+	static const struct {
+		const char *text, *want; /* NULL: it is taken */
+	} cases[] = {
+		{"{\"base_path\": \"/a\", \"session_num\": 3}", NULL},
+		{"{\"name\": \"a\", \"base_path\": \"/a\", \"session_num\": 3}", NULL},
+		{"{\"name\": \"b\", \"base_path\": \"/a\"}", "it is that of model b"},
+		{"{\"base_path\": \"/a\", \"logging_config\": {}}", "where files are written"},
+		{"{\"models\": [1]}", "has no field named \"models\""},
+		{"[]", "configuration of model a"},
+		{"", "configuration of model a"},
+	};
+	sp_model_configs *configs = sp_model_configs_create(1);
+	sp_model_config *c = configs->items;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		sp_status status = sp_model_config_parse(c, "a", sp_bytes_of(cases[i].text),
+							 configs->arena, &err);
+
+		if (cases[i].want == NULL) {
+			assert_ok(status, &err);
+			assert_string_equal(c->base_path, "/a");
+			assert_int_equal(c->session_num, 3);
+			assert_int_equal(c->policy.latest, 1);
+			assert_true(c->samples.stays);
+		} else if (status != SP_INVALID || strstr(err.text, cases[i].want) == NULL) {
+			fail_msg("%s: %s", cases[i].text, err.text);
+		}
+	}
+	sp_model_configs_destroy(configs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tensorflow_servings_form),
 		cmocka_unit_test(the_form_in_json),
 		cmocka_unit_test(what_is_refused),
+		cmocka_unit_test(a_copy_has_nothing_of_the_first),
+		cmocka_unit_test(one_model_in_json),
 	};
 
 	return cmocka_run_group_tests_name("model_config", tests, NULL, NULL);

@@ -8,6 +8,7 @@ static void what_is_wanted(void **state)
 {
 	static const int64_t found[] = {9, 5, 3, 1};
 	static const int64_t some[] = {1, 5, 7};
+	static const sp_ordered_version ordered[] = {{9, false}, {3, true}, {7, true}};
 	static const struct {
 		sp_version_policy policy;
 		const char *want; /* of each of `found`: y or n */
@@ -17,6 +18,9 @@ static void what_is_wanted(void **state)
 		{{.kind = SP_POLICY_LATEST, .latest = 100}, "yyyy"},
 		{{.kind = SP_POLICY_ALL}, "yyyy"},
 		{{.kind = SP_POLICY_SPECIFIC, .specific = some, .specific_count = 3}, "nyny"},
+		{{.kind = SP_POLICY_ALL, .ordered = ordered, .ordered_count = 3}, "nyyy"},
+		{{.kind = SP_POLICY_LATEST, .latest = 2, .ordered = ordered, .ordered_count = 3},
+		 "nyyn"},
 	};
 
 	(void)state;

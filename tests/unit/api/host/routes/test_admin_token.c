@@ -9,50 +9,24 @@
 
 #define TOKEN "0123456789abcdef"
 
-static sp_arena *arena;
+static sp_admin_token token;
 
 static int set_up(void **state)
 {
 	(void)state;
-	arena = sp_arena_create(1 << 10);
-	return arena == NULL;
+	sp_admin_token_init(&token);
+	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	sp_arena_destroy(arena);
+	sp_admin_token_fini(&token);
 	return 0;
 }
 
-/* Whether a head with this value of Authorization, NULL for none, has the token. */
-static bool passes(const char *token, const char *value)
-{
-	sp_http_head head = {0};
-
-	if (value != NULL)
-		head.headers[head.header_count++] = (sp_http_header){sp_bytes_of("Authorization"),
-								     sp_bytes_of(value)};
-	return sp_admin_token_check(token, &head);
-}
-
-static void the_whole_token_is_needed(void **state)
-{
-	(void)state;
-	assert_true(passes(TOKEN, "Bearer " TOKEN));
-	assert_true(passes(TOKEN, "bearer " TOKEN));
-	assert_false(passes(TOKEN, NULL));
-	assert_false(passes(TOKEN, ""));
-	assert_false(passes(TOKEN, "Bearer "));
-	assert_false(passes(TOKEN, TOKEN));
-	assert_false(passes(TOKEN, "Basic " TOKEN));
-	assert_false(passes(TOKEN, "Bearer " TOKEN "0"));
-	assert_false(passes(TOKEN, "Bearer 0123456789abcdeF"));
-	assert_false(passes(TOKEN, "Bearer 1123456789abcdef"));
-	assert_true(passes(NULL, NULL));
-}
-
-static sp_status read_text(const char **token, const char *text, size_t size, sp_error *err)
+/* Takes the token of a file with that text. */
+static sp_status read_text(const char *text, size_t size, sp_error *err)
 {
 	char path[] = "/tmp/sp-token-XXXXXX";
 	int fd = mkstemp(path);
@@ -61,32 +35,62 @@ static sp_status read_text(const char **token, const char *text, size_t size, sp
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, size), size);
 	close(fd);
-	status = sp_admin_token_read(token, path, arena, err);
+	status = sp_admin_token_read(&token, path, err);
 	unlink(path);
 	return status;
 }
 
-static void a_file_has_one_token(void **state)
+/* Whether a head with this value of Authorization, NULL for none, has the token. */
+static bool passes(const char *value)
 {
-	const char *token = NULL;
-	char large[2000];
+	sp_http_head head = {0};
+
+	if (value != NULL)
+		head.headers[head.header_count++] = (sp_http_header){sp_bytes_of("Authorization"),
+								     sp_bytes_of(value)};
+	return sp_admin_token_check(&token, &head);
+}
+
+static void the_whole_token_is_needed(void **state)
+{
 	sp_error err;
 
 	(void)state;
-	assert_int_equal(read_text(&token, TOKEN, 16, &err), SP_OK);
-	assert_string_equal(token, TOKEN);
-	assert_int_equal(read_text(&token, TOKEN "x\r\n", 19, &err), SP_OK);
-	assert_string_equal(token, TOKEN "x");
+	assert_false(passes("Bearer ")); /* before there is a token */
+	assert_ok(read_text(TOKEN, 16, &err), &err);
+	assert_true(passes("Bearer " TOKEN));
+	assert_true(passes("bearer " TOKEN));
+	assert_false(passes(NULL));
+	assert_false(passes(""));
+	assert_false(passes("Bearer "));
+	assert_false(passes(TOKEN));
+	assert_false(passes("Basic " TOKEN));
+	assert_false(passes("Bearer " TOKEN "0"));
+	assert_false(passes("Bearer 0123456789abcdeF"));
+	assert_false(passes("Bearer 1123456789abcdef"));
+}
+
+static void a_file_has_one_token(void **state)
+{
+	char large[2000], bearer[600] = "Bearer ";
+	sp_error err;
+
+	(void)state;
+	assert_ok(read_text(TOKEN "x\r\n", 19, &err), &err);
+	assert_true(passes("Bearer " TOKEN "x"));
 	memset(large, 'a', sizeof(large));
-	assert_int_equal(read_text(&token, large, 512, &err), SP_OK);
-	assert_int_equal(read_text(&token, large, 513, &err), SP_INVALID);
-	assert_int_equal(read_text(&token, large, sizeof(large), &err), SP_INVALID);
-	assert_int_equal(read_text(&token, "", 0, &err), SP_INVALID);
-	assert_int_equal(read_text(&token, TOKEN, 15, &err), SP_INVALID);
-	assert_int_equal(read_text(&token, TOKEN "\0" TOKEN, 33, &err), SP_INVALID);
-	assert_int_equal(read_text(&token, TOKEN " " TOKEN, 33, &err), SP_INVALID);
+	assert_ok(read_text(large, 512, &err), &err);
+	memset(bearer + 7, 'a', 512);
+	assert_true(passes(bearer));
+	assert_int_equal(read_text(large, 513, &err), SP_INVALID);
+	assert_int_equal(read_text(large, sizeof(large), &err), SP_INVALID);
+	assert_int_equal(read_text("", 0, &err), SP_INVALID);
+	assert_int_equal(read_text(TOKEN, 15, &err), SP_INVALID);
+	assert_int_equal(read_text(TOKEN "\0" TOKEN, 33, &err), SP_INVALID);
+	assert_int_equal(read_text(TOKEN " " TOKEN, 33, &err), SP_INVALID);
 	assert_null(strstr(err.text, TOKEN));
-	assert_int_equal(sp_admin_token_read(&token, "/none/such", arena, &err), SP_NOT_FOUND);
+	assert_int_equal(sp_admin_token_read(&token, "/none/such", &err), SP_NOT_FOUND);
+	assert_true(passes(bearer)); /* what is no token does not take its place */
 }
 
 int main(void)

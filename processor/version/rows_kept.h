@@ -1,0 +1,17 @@
+#ifndef SP_PROCESSOR_VERSION_ROWS_KEPT_H
+#define SP_PROCESSOR_VERSION_ROWS_KEPT_H
+
+#include <stdint.h>
+
+#include "processor/config/config.h"
+
+/*
+ * Puts off that the rows of a version that is served expire.  Does something only when it is due,
+ * and logs a failure.  Called from time to time by the thread that loads versions.
+ *
+ * due_ns   when it is due, on sp_clock_now_ns()'s clock; at first 0
+ * content  sp_identity_of_rows() of the full checkpoint (incremental/identity.h)
+ */
+void sp_rows_kept(int64_t *due_ns, const sp_config *config, int64_t full_step, uint64_t content);
+
+#endif

@@ -1,0 +1,174 @@
+/*
+ * Two processors whose rows are in one Redis, and requests to both, while full checkpoints and
+ * deltas come, of which either publishes what Redis lacks, versions before expire, and Redis is
+ * killed: no answer is of two versions.  Meant for --enable-sanitize=thread, too.
+ */
+#include "tests/support/cmocka.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/serving_processor.h"
+#include "storage/redis/publication.h"
+#include "tests/support/redis_process.h"
+#include "tests/support/row_model.h"
+
+enum { PROCESSORS = 2, READERS = 4, KEYS = 600, BATCH = 64, FULLS = 4, DELTAS = 2 };
+
+static sp_redis_process redis;
+static sp_row_model processors[PROCESSORS];
+
+typedef struct reader {
+	const sp_row_model *model;
+	unsigned seed;
+	pthread_t thread;
+} reader;
+
+static reader readers[READERS];
+static atomic_uint answered, failed, mixed, backwards;
+static atomic_bool done, may_fail;
+
+static void *read_on(void *argument)
+{
+	reader *r = argument;
+	int64_t keys[BATCH];
+	double last = 0;
+
+	while (!atomic_load(&done)) {
+		double value;
+		bool excused = atomic_load(&may_fail);
+
+		for (int i = 0; i < BATCH; i++)
+			keys[i] = rand_r(&r->seed) % KEYS;
+		value = sp_row_model_ask(r->model, keys, BATCH);
+		failed += value == -1 && !excused && !atomic_load(&may_fail);
+		mixed += value == -2;
+		backwards += value >= 0 && value < last;
+		answered += value >= 0;
+		last = value >= 0 ? value : last;
+	}
+	return NULL;
+}
+
+static void await_both(double value)
+{
+	for (int i = 0; i < PROCESSORS; i++)
+		assert_true(sp_row_model_await(&processors[i], value));
+}
+
+static void update(int full)
+{
+	sp_row_model_write_full(&processors[0], full);
+	await_both(1000.0 * full);
+	for (int delta = 1; delta <= DELTAS; delta++) {
+		sp_row_model_write_delta(&processors[0], full, delta);
+		await_both(1000.0 * full + delta);
+	}
+}
+
+static void no_answer_is_of_two_versions(void **state)
+{
+	(void)state;
+	for (int full = 2; full <= FULLS; full++)
+		update(full);
+	assert_int_equal(failed, 0);
+
+	/* It comes back with what it had; requests fail until then. */
+	atomic_store(&may_fail, true);
+	sp_redis_kill(&redis);
+	sp_row_model_write_full(&processors[0], FULLS + 1);
+	usleep(50000);
+	sp_redis_restart(&redis);
+	await_both(1000.0 * (FULLS + 1));
+	atomic_store(&may_fail, false);
+	update(FULLS + 2);
+
+	print_message("%u answers\n", atomic_load(&answered));
+	assert_true(answered > 100);
+	assert_int_equal(failed, 0);
+	assert_int_equal(mixed, 0);
+	assert_int_equal(backwards, 0);
+}
+
+/* As `serving_tool publish --rollback` and --current do. */
+static void make_current(int full)
+{
+	char url[SP_PATH_SIZE + 32];
+	sp_redis_address address;
+	const sp_redis_publication_options options = {
+		.address = &address, .model = "model", .waits = true, .lock_seconds = 2};
+	sp_redis_version version;
+	sp_error err;
+
+	assert_ok(sp_redis_address_parse(&address, sp_redis_unix(&redis, url), &err), &err);
+	assert_ok(sp_redis_publication_go_back(&version, &options, full, &err), &err);
+}
+
+static void all_processors_go_back_together(void **state)
+{
+	(void)state;
+	make_current(-1);
+	await_both(1000.0 * (FULLS + 1));
+	make_current(1000 * (FULLS + 2));
+	await_both(1000.0 * (FULLS + 2) + DELTAS);
+	make_current(-1);
+	await_both(1000.0 * (FULLS + 1));
+	update(FULLS + 3); /* a newer one ends it */
+	assert_int_equal(failed, 0);
+	assert_int_equal(mixed, 0);
+}
+
+static int start(void **state)
+{
+	static const char *const durable[] = {"--appendonly", "yes", "--appendfsync", "no", NULL};
+	char more[SP_PATH_SIZE + 512], url[SP_PATH_SIZE + 32];
+
+	(void)state;
+	sp_redis_start(&redis, false, durable);
+	snprintf(more, sizeof(more),
+		 ", \"update_poll_interval_ms\": 20, \"session_num\": 2, "
+		 "\"feature_store_type\": \"redis\", \"redis_url\": \"%s\", "
+		 "\"redis_timeout_ms\": 5000, \"redis_on_timeout\": \"fail\", "
+		 "\"redis_keep_seconds\": 60, \"lock_timeout\": 2, \"ev_storage_size\": [65536]",
+		 sp_redis_unix(&redis, url));
+	sp_row_model_init(&processors[0], KEYS);
+	processors[1] = processors[0];
+	for (int i = 0; i < PROCESSORS; i++) {
+		sp_row_model_open(&processors[i], more);
+		if (processors[i].model == NULL)
+			return -1;
+	}
+	for (unsigned i = 0; i < READERS; i++) {
+		readers[i] = (reader){.model = &processors[i % PROCESSORS], .seed = i};
+		if (pthread_create(&readers[i].thread, NULL, read_on, &readers[i]) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	atomic_store(&done, true);
+	for (int i = 0; i < READERS; i++)
+		pthread_join(readers[i].thread, NULL);
+	serving_processor_destroy(processors[1].model);
+	sp_row_model_fini(&processors[0]);
+	sp_redis_end(&redis);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_answer_is_of_two_versions),
+		cmocka_unit_test(all_processors_go_back_together),
+	};
+
+	sp_redis_need();
+	return cmocka_run_group_tests_name("versions in Redis", tests, start, end);
+}
