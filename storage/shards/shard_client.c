@@ -150,7 +150,8 @@ static void unlist(sp_shard_client *client, sp_shard_call *call)
 static bool send_to_next(sp_shard_client *client, sp_shard_call *call)
 {
 	size_t first = client->first_of[call->slice];
-	size_t count = client->first_of[call->slice + 1] - first, turn = client->turn++;
+	size_t count = client->first_of[call->slice + 1] - first,
+	       turn = client->turn_of[call->slice]++;
 
 	for (size_t i = 0; i < count; i++) {
 		sp_shard_link *link = &client->links[first + (turn + i) % count];

@@ -87,7 +87,7 @@ struct sp_shard_client {
 			1];             /* links of slice i: first_of[i] to first_of[i+1] */
 	sp_shard_call *oldest, *newest; /* open calls that are not hedged */
 	uint64_t next_id, random;
-	size_t turn;
+	size_t turn_of[SP_SHARD_MAX_PEERS]; /* of a slice: which replica is next */
 
 	atomic_uint_least64_t peers_up, connects, losses, questions, hedges, retries, failures,
 		bytes_received, round_trip_count, round_trip_ns;
