@@ -12,6 +12,7 @@
 #include "processor/publish/publish.h"
 #include "processor/version/version.h"
 #include "tools/configuration.h"
+#include "tools/progress.h"
 
 /*
  * Copies a checkpoint's embeddings to Redis, or names the version there that is served.
@@ -219,19 +220,36 @@ static sp_status find_source(sp_found_version *found, sp_publish_source *source,
 	return source->prefix != NULL ? SP_OK : sp_no_memory(err, "a path");
 }
 
+static void show_progress(void *context, const char *table, uint64_t bytes, uint64_t total)
+{
+	sp_progress *progress = context;
+
+	if (table == NULL) {
+		sp_progress_add(progress, bytes);
+		return;
+	}
+	sp_progress_end(progress);
+	sp_progress_start(progress, "publishing", total);
+}
+
 static sp_status publish(sp_tool *tool, const sp_config *config, const sp_publish_options *options,
 			 sp_error *err)
 {
 	int64_t began = sp_clock_now_ns();
+	sp_publish_options with_progress = *options;
+	sp_progress progress = {.silent = true};
 	sp_publish_result result = {0};
 	sp_publish_source source;
 	sp_found_version found;
 	sp_model *model = NULL;
 	sp_status status;
 
+	with_progress.on_bytes = show_progress;
+	with_progress.context = &progress;
 	SP_TRY(find_source(&found, &source, tool, config, err));
 	SP_TRY(sp_version_open_model(&model, config, source.is_own ? NULL : &found, err));
-	status = sp_publish(&result, model, &source, options, err);
+	status = sp_publish(&result, model, &source, &with_progress, err);
+	sp_progress_end(&progress);
 	sp_model_destroy(model);
 	if (status == SP_OK)
 		report(tool, options, &result, sp_clock_now_ns() - began);

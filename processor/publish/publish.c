@@ -6,8 +6,8 @@
 
 enum { PARTITIONS = 16, CLUSTER_PARTITIONS = 64 };
 
-sp_status sp_publish_version(sp_redis_version *out, const sp_publish_source *source,
-			     const sp_publish_options *options, sp_error *err)
+static sp_status choose_version(sp_redis_version *out, const sp_publish_source *source,
+				const sp_publish_options *options, sp_error *err)
 {
 	size_t otherwise = options->is_cluster ? CLUSTER_PARTITIONS : PARTITIONS;
 
@@ -27,9 +27,19 @@ sp_status sp_publish_version(sp_redis_version *out, const sp_publish_source *sou
 
 typedef struct publishing {
 	sp_redis_publication *publication;
+	const sp_publish_options *options;
 	const sp_map *features; /* NULL: the layout has none */
+	size_t row_bytes;       /* of the table that is written */
 	sp_arena *arena;
+	sp_error why; /* the first failure: the loader forgives one to a signature that may fail */
 } publishing;
+
+static sp_status note(publishing *p, sp_status status, const sp_error *err)
+{
+	if (status != SP_OK && p->why.status == SP_OK && err != NULL)
+		p->why = *err;
+	return status;
+}
 
 /* The numbers of the handles that share the table, by their part. */
 static sp_status find_features(const uint64_t **out, const publishing *p,
@@ -56,10 +66,14 @@ static sp_status find_features(const uint64_t **out, const publishing *p,
 
 static sp_status put_rows(void *context, const sp_row_piece *piece, sp_error *err)
 {
-	const publishing *p = context;
+	publishing *p = context;
+	sp_status status;
 
-	return sp_redis_publication_put(p->publication, piece->keys, piece->rows, piece->count,
-					err);
+	if (p->options->on_bytes != NULL && piece->count != 0)
+		p->options->on_bytes(p->options->context, NULL, piece->count * p->row_bytes, 0);
+	status = sp_redis_publication_put(p->publication, piece->keys, piece->rows, piece->count,
+					  err);
+	return note(p, status, err);
 }
 
 static sp_status begin_table(void *context, const sp_exported_table *table, sp_row_sink *sink,
@@ -74,17 +88,22 @@ static sp_status begin_table(void *context, const sp_exported_table *table, sp_r
 
 	if (p->features != NULL)
 		SP_TRY(find_features(&to.features, p, table, err));
-	SP_TRY(sp_redis_publication_begin(p->publication, &to, &is_there, err));
-	if (!is_there)
-		*sink = (sp_row_sink){.context = p, .put_rows = put_rows};
+	SP_TRY(note(p, sp_redis_publication_begin(p->publication, &to, &is_there, err), err));
+	if (is_there)
+		return SP_OK;
+	p->row_bytes = sizeof(int64_t) + table->dim * sizeof(float);
+	if (p->options->on_bytes != NULL)
+		p->options->on_bytes(p->options->context, table->name, 0,
+				     (uint64_t)table->row_count * p->row_bytes);
+	*sink = (sp_row_sink){.context = p, .put_rows = put_rows};
 	return SP_OK;
 }
 
 static sp_status end_table(void *context, sp_error *err)
 {
-	const publishing *p = context;
+	publishing *p = context;
 
-	return sp_redis_publication_end(p->publication, err);
+	return note(p, sp_redis_publication_end(p->publication, err), err);
 }
 
 static sp_status copy_rows(publishing *p, sp_model *model, const sp_publish_source *source,
@@ -101,13 +120,14 @@ static sp_status copy_rows(publishing *p, sp_model *model, const sp_publish_sour
 
 	SP_TRY(sp_weights_load(&loaded, model, &weights, err));
 	sp_weights_destroy(loaded);
-	return SP_OK;
+	return p->why.status == SP_OK ? SP_OK : sp_error_set(err, p->why.status, "%s", p->why.text);
 }
 
 sp_status sp_publish(sp_publish_result *out, sp_model *model, const sp_publish_source *source,
 		     const sp_publish_options *options, sp_error *err)
 {
-	publishing p = {.arena = sp_arena_create(4096)};
+	sp_error local;
+	publishing p = {.options = options, .arena = sp_arena_create(4096)};
 	sp_redis_publication_options to = {.address = options->address,
 					   .is_cluster = options->is_cluster,
 					   .layout = options->layout,
@@ -121,10 +141,12 @@ sp_status sp_publish(sp_publish_result *out, sp_model *model, const sp_publish_s
 					   .stop = options->stop};
 	sp_status status;
 
+	if (err == NULL)
+		err = &local;
 	SP_NEED_MEMORY(p.arena, err, "a publication");
 	if (options->layout == SP_REDIS_DEEPREC)
 		p.features = sp_model_features(model);
-	status = sp_publish_version(&to.version, source, options, err);
+	status = choose_version(&to.version, source, options, err);
 	if (status == SP_OK)
 		status = sp_redis_publication_open(&p.publication, &to, err);
 	if (status == SP_OK)

@@ -37,19 +37,19 @@ typedef struct sp_publish_options {
 	bool never_older; /* as in storage/redis/publication.h, and the next one */
 	bool waits;
 	const atomic_bool *stop; /* NULL: never */
+
+	/*
+	 * NULL, or is told of a table that begins, with an upper bound of its bytes, and of the
+	 * bytes of its rows as they come (table NULL).
+	 */
+	void (*on_bytes)(void *context, const char *table, uint64_t bytes, uint64_t total);
+	void *context;
 } sp_publish_options;
 
 typedef struct sp_publish_result {
 	sp_redis_version version;
 	sp_redis_publication_counts counts;
 } sp_publish_result;
-
-/*
- * The version that the source has in Redis, whether it is there or not.  SP_IO if the checkpoint
- * cannot be read.
- */
-SP_MUST_CHECK sp_status sp_publish_version(sp_redis_version *out, const sp_publish_source *source,
-					   const sp_publish_options *options, sp_error *err);
 
 /*
  * Publishes (storage/redis/publication.h).  The model's graph says which tables there are; its

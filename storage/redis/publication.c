@@ -16,6 +16,7 @@ enum {
 	DAY = 86400,
 	LOCK_SECONDS = 30,
 	PATIENCE_SECONDS = 30,
+	CLOSE_SECONDS = 2,
 };
 
 static sp_status connect_to(sp_redis_client **out, const sp_redis_publication *p, int64_t database,
@@ -95,19 +96,6 @@ static sp_status create(sp_redis_publication **out, const sp_redis_publication_o
 	}
 	*out = p;
 	return SP_OK;
-}
-
-sp_status sp_redis_publication_find(bool *is_there, const sp_redis_publication_options *options,
-				    sp_error *err)
-{
-	sp_redis_publication *p;
-	sp_status status;
-
-	SP_TRY(create(&p, options, err));
-	status = options->layout == SP_REDIS_DEEPREC ? sp_redis__deeprec_find(is_there, p, err)
-						     : sp_redis__versioned_find(is_there, p, err);
-	sp_redis_publication_close(p);
-	return sp_error_prefix(err, status, "Redis");
 }
 
 sp_status sp_redis_publication_keep(const sp_redis_publication_options *options, uint64_t content,
@@ -239,6 +227,9 @@ void sp_redis_publication_close(sp_redis_publication *p)
 {
 	if (p == NULL)
 		return;
+	/* What is left to do is not worth a long wait. */
+	if (p->options.patience_seconds > CLOSE_SECONDS)
+		p->options.patience_seconds = CLOSE_SECONDS;
 	note_progress(p);
 	forget_table(p);
 	if (p->is_full && p->token[0] != '\0') {

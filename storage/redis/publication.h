@@ -76,14 +76,6 @@ typedef struct sp_redis_publication_counts {
 	uint64_t rows_compared; /* read back */
 } sp_redis_publication_counts;
 
-/*
- * Whether the version is complete in Redis: its record is there, or, in the deeprec layout, its
- * database is active.  Takes no lock.
- */
-SP_MUST_CHECK sp_status sp_redis_publication_find(bool *is_there,
-						  const sp_redis_publication_options *options,
-						  sp_error *err);
-
 /* Takes the lock.  The texts and addresses of `options` must stay valid. */
 SP_MUST_CHECK sp_status sp_redis_publication_open(sp_redis_publication **out,
 						  const sp_redis_publication_options *options,

@@ -184,16 +184,6 @@ sp_status sp_redis__deeprec_open(sp_redis_publication *p, sp_error *err)
 	return is_ours ? SP_OK : empty(p, &found[p->database], err);
 }
 
-sp_status sp_redis__deeprec_find(bool *is_there, sp_redis_publication *p, sp_error *err)
-{
-	database found[2];
-	int64_t serving;
-
-	SP_TRY(find_serving(&serving, found, p, err));
-	*is_there = serving >= 0 && found[serving].full == p->options.version.full;
-	return SP_OK;
-}
-
 /* --------------------------------------------------------------------- tables */
 
 sp_status sp_redis__deeprec_begin(sp_redis_publication *p, bool *is_there, sp_error *err)

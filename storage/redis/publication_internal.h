@@ -156,8 +156,6 @@ SP_MUST_CHECK sp_status sp_redis__versioned_end(sp_redis_publication *p, sp_erro
 SP_MUST_CHECK sp_status sp_redis__versioned_finish(sp_redis_publication *p, sp_error *err);
 SP_MUST_CHECK sp_status sp_redis__versioned_go_back(sp_redis_version *out, sp_redis_publication *p,
 						    int64_t full, sp_error *err);
-SP_MUST_CHECK sp_status sp_redis__versioned_find(bool *is_there, sp_redis_publication *p,
-						 sp_error *err);
 SP_MUST_CHECK sp_status sp_redis__versioned_keep(sp_redis_publication *p, uint64_t content,
 						 sp_error *err);
 void sp_redis__versioned_delete(sp_redis_publication *p);
@@ -170,8 +168,6 @@ SP_MUST_CHECK sp_status sp_redis__deeprec_end(sp_redis_publication *p, sp_error 
 SP_MUST_CHECK sp_status sp_redis__deeprec_finish(sp_redis_publication *p, sp_error *err);
 SP_MUST_CHECK sp_status sp_redis__deeprec_go_back(sp_redis_version *out, sp_redis_publication *p,
 						  int64_t full, sp_error *err);
-SP_MUST_CHECK sp_status sp_redis__deeprec_find(bool *is_there, sp_redis_publication *p,
-					       sp_error *err);
 void sp_redis__deeprec_delete(sp_redis_publication *p);
 
 #endif

@@ -486,20 +486,6 @@ void sp_redis__versioned_delete(sp_redis_publication *p)
 		sp_log(SP_LOG_WARNING, "rows in Redis stay until they expire: %s", why.text);
 }
 
-sp_status sp_redis__versioned_find(bool *is_there, sp_redis_publication *p, sp_error *err)
-{
-	sp_redis_version *version = &p->options.version, found;
-	const char *text;
-
-	*is_there = false;
-	SP_TRY(name_version(&p->record, &p->tables, p, version, err));
-	SP_TRY(sp_redis__get(&text, p, p->client, p->record, err));
-	*is_there = text != NULL &&
-		    sp_redis_record_read(&found, sp_bytes_of(text), NULL) == SP_OK &&
-		    found.full == version->full && found.checksum == version->checksum;
-	return SP_OK;
-}
-
 /* The rows first: they must not go before the record. */
 sp_status sp_redis__versioned_keep(sp_redis_publication *p, uint64_t content, sp_error *err)
 {

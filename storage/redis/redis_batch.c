@@ -260,8 +260,8 @@ void sp_redis__batch_close(sp_redis_batch *batch, const char *error)
 		batch->how.sink->done(batch->how.owner);
 	pthread_mutex_lock(&batch->lock);
 	batch->is_done = true;
-	pthread_cond_broadcast(&batch->done);
 	pthread_mutex_unlock(&batch->lock);
+	pthread_cond_broadcast(&batch->done);
 	sp_redis_batch_release(batch);
 }
 

@@ -78,7 +78,7 @@ static bool may_know_soon(const sp_redis_client *client)
 /* Queues the command for its server, which is not flushed. */
 static void route(sp_redis_client *client, sp_redis_batch *batch, size_t command)
 {
-	char name[SP_REDIS_HOST_SIZE + 8], reason[SP_REDIS_HOST_SIZE + 64];
+	char name[SP_REDIS_HOST_SIZE + 8], reason[SP_REDIS_HOST_SIZE + 256];
 	sp_redis_link *link = find_link(client, batch, command);
 
 	if (link == NULL) {
@@ -93,9 +93,12 @@ static void route(sp_redis_client *client, sp_redis_batch *batch, size_t command
 	}
 	if (link->state != SP_REDIS_DOWN && sp_redis__link_send(link, batch, command, false))
 		return;
-	snprintf(reason, sizeof(reason), "Redis at %s %s", sp_redis__link_name(link, name),
-		 link->state == SP_REDIS_DOWN ? "cannot be reached"
-					      : "has too many commands to answer");
+	if (link->state == SP_REDIS_DOWN)
+		snprintf(reason, sizeof(reason), "Redis at %s cannot be reached: %s",
+			 sp_redis__link_name(link, name), link->why);
+	else
+		snprintf(reason, sizeof(reason), "Redis at %s has too many commands to answer",
+			 sp_redis__link_name(link, name));
 	client->map_ns = 0;
 	/* A link that has just been lost is made again at once. */
 	if (batch->how.fails_fast && (link->state != SP_REDIS_DOWN || link->failed > 1))
@@ -339,7 +342,6 @@ static int sleep_ms(int64_t next_ns)
 static void wait_for_events(sp_redis_client *client, int64_t next_ns)
 {
 	struct epoll_event events[EVENTS];
-	uint64_t ignored;
 	bool must_sleep;
 	int count;
 
@@ -351,12 +353,9 @@ static void wait_for_events(sp_redis_client *client, int64_t next_ns)
 	pthread_mutex_lock(&client->lock);
 	client->is_asleep = false;
 	pthread_mutex_unlock(&client->lock);
-	for (int i = 0; i < count; i++) {
+	for (int i = 0; i < count; i++)
 		if (events[i].data.ptr != NULL)
 			sp_redis__link_on_event(events[i].data.ptr, events[i].events);
-		else if (read(client->wake, &ignored, sizeof(ignored)) < 0)
-			continue;
-	}
 }
 
 /* Everything that is still without an answer fails. */
@@ -423,7 +422,8 @@ static void settle(sp_redis_client *client, const sp_redis_client_options *optio
 
 static sp_status start(sp_redis_client *client, sp_error *err)
 {
-	struct epoll_event event = {.events = EPOLLIN};
+	/* Edge-triggered: the counter need not be read. */
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
 
 	client->epoll = epoll_create1(EPOLL_CLOEXEC);
 	client->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

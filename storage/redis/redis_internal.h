@@ -94,6 +94,7 @@ typedef struct sp_redis_link {
 	sp_redis_owed *owed;
 	size_t owed_first, owed_count, owed_capacity; /* a ring; the capacity is a power of two */
 	void *reader;
+	char why[160];   /* it is down; "": it has not been tried */
 	char error[256]; /* the answer that is being read is this error; "": it is none */
 } sp_redis_link;
 

@@ -465,6 +465,7 @@ void sp_redis__link_lose(sp_redis_link *link, const char *reason)
 
 	snprintf(text, sizeof(text), "Redis at %s: %.280s", sp_redis__link_name(link, name),
 		 reason);
+	snprintf(link->why, sizeof(link->why), "%.150s", reason);
 	/* A connection that was good is made again at once, which no log line needs. */
 	if (before != SP_REDIS_READY)
 		tell(link, reason);

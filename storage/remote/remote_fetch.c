@@ -112,11 +112,19 @@ static sp_remote_row **chain_of(sp_remote_store *store, const sp_remote_shelf *s
 	return &store->chains[h >> 32 & (SP_REMOTE_CHAINS - 1)];
 }
 
+/* Neighbours have different locks. */
+static pthread_mutex_t *lock_of(sp_remote_store *store, sp_remote_row *const *chain)
+{
+	return &store->chain_locks[(size_t)(chain - store->chains) % SP_REMOTE_CHAIN_LOCKS];
+}
+
 sp_remote_row *sp_remote__fetch_want(sp_remote_fetch *own, sp_remote_shelf *shelf, int64_t key,
 				     uint32_t partition)
 {
 	sp_remote_row **chain = chain_of(own->store, shelf, key), *row;
+	pthread_mutex_t *lock = lock_of(own->store, chain);
 
+	pthread_mutex_lock(lock);
 	for (row = *chain; row != NULL; row = row->next)
 		if (row->key == key && row->shelf == shelf)
 			break;
@@ -134,6 +142,7 @@ sp_remote_row *sp_remote__fetch_want(sp_remote_fetch *own, sp_remote_shelf *shel
 		*chain = row;
 	}
 	atomic_fetch_add_explicit(&row->fetch->references, 1, memory_order_relaxed);
+	pthread_mutex_unlock(lock);
 	return row;
 }
 
@@ -142,16 +151,17 @@ static void unchain(sp_remote_fetch *fetch)
 {
 	sp_remote_store *store = fetch->store;
 
-	pthread_mutex_lock(&store->lock);
 	for (size_t i = 0; i < fetch->count; i++) {
 		sp_remote_row *row = &fetch->rows[i];
 		sp_remote_row **at = chain_of(store, row->shelf, row->key);
+		pthread_mutex_t *lock = lock_of(store, at);
 
+		pthread_mutex_lock(lock);
 		while (*at != row)
 			at = &(*at)->next;
 		*at = row->next;
+		pthread_mutex_unlock(lock);
 	}
-	pthread_mutex_unlock(&store->lock);
 }
 
 /* ---- answers ---- */
@@ -212,8 +222,8 @@ void sp_remote_fetch_finish(sp_remote_fetch *fetch)
 	unchain(fetch);
 	pthread_mutex_lock(&fetch->lock);
 	fetch->is_done = true;
-	pthread_cond_broadcast(&fetch->done);
 	pthread_mutex_unlock(&fetch->lock);
+	pthread_cond_broadcast(&fetch->done);
 	sp_remote__fetch_release(fetch);
 }
 

@@ -171,7 +171,6 @@ static size_t group_misses(read_state *state, const sp_tier_read *reads, size_t 
 
 static void want(read_state *state, const sp_tier_read *reads, sp_remote_fetch *own)
 {
-	pthread_mutex_lock(&own->store->lock);
 	for (size_t i = 0; i < state->wanted_count; i++) {
 		const sp_key_miss *next = &state->order[i];
 		wanted_key *wanted = &state->wanted[next->at];
@@ -180,7 +179,6 @@ static void want(read_state *state, const sp_tier_read *reads, sp_remote_fetch *
 						    state->misses[wanted->first].key,
 						    (uint32_t)next->key);
 	}
-	pthread_mutex_unlock(&own->store->lock);
 }
 
 /* ---- what has come ---- */

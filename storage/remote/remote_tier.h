@@ -133,7 +133,7 @@ void sp_remote_fetch_finish(sp_remote_fetch *fetch);
 
 /* ---- stores: shared by the tables of one model version ---- */
 
-enum { SP_REMOTE_CHAINS = 1 << 13 };
+enum { SP_REMOTE_CHAINS = 1 << 13, SP_REMOTE_CHAIN_LOCKS = 64 };
 
 typedef struct sp_remote_options {
 	int64_t limit_ms;   /* of a call; 0: 5 */
@@ -149,11 +149,12 @@ struct sp_remote_store {
 	sp_remote_options options;
 	int64_t start_ns; /* stamps count from it */
 
-	pthread_mutex_t lock; /* guards the next five */
+	pthread_mutex_t lock; /* guards the next four */
 	sp_arena *arena;
 	sp_remote_shelf *shelves;
 	sp_remote_fetch *free;
 	size_t free_count;
+	pthread_mutex_t chain_locks[SP_REMOTE_CHAIN_LOCKS]; /* of every 64th chain each */
 	sp_remote_row *chains[SP_REMOTE_CHAINS];
 };
 
@@ -195,8 +196,8 @@ static inline sp_remote_stamp sp_remote__age(const sp_remote_store *store, int64
 sp_remote_fetch *sp_remote__fetch_create(sp_remote_store *store, size_t count, size_t bytes);
 
 /*
- * Finds the row on its way, or adds it to `own`.  The caller holds store->lock, adds rows of one
- * partition one after the other, and releases row->fetch once for each call.
+ * Finds the row on its way, or adds it to `own`.  The caller adds rows of one partition one after
+ * the other, and releases row->fetch once for each call.
  */
 sp_remote_row *sp_remote__fetch_want(sp_remote_fetch *own, sp_remote_shelf *shelf, int64_t key,
 				     uint32_t partition);

@@ -3,6 +3,7 @@ the line promises; then runs the commands of the section.
 
 runbooks.py RUNBOOKS HOST TOOL GOLDEN FOLDER: FOLDER is where the hosts write; FOLDER/disk may be a small file system of its own.
 """
+import atexit
 import errno
 import http.client
 import json
@@ -89,6 +90,7 @@ class Host:
                 [program, "--model_config_file=" + self.folder + "/config", "--rest_api_port=0", "--rest_api_num_threads=1", "--admin_port=0",
                  "--admin_token_file=" + self.folder + "/token", "--drain_delay_in_ms=0", "--slow_request_ms=1",
                  "--slow_request_log=" + self.folder + "/slow.log", *flags], stderr=log)
+        atexit.register(self.process.kill) # if something fails
         self.admin = wait_until(lambda: self.address("admin listener on"), "the admin listener")
         self.main = self.address("INFO listening on")
         assert self.ask(SMALL) == 200
@@ -121,14 +123,13 @@ class Host:
         samples = re.findall("(?m)^" + name + r"(\{.*\})? (\S+)$", self.get(self.main + "/monitoring/prometheus/metrics"))
         return sum(float(number) for having, number in samples if all(label in having for label in (labels or "").split(",")))
 
-    def add(self, step, names="", change=lambda data: data):
+    def add(self, step, names=""):
         """The files of a step of the golden model's timeline, or those with `names` in their names; each appears as a whole."""
         top = golden + "/timeline/" + step
         for found in sorted(os.path.join(path, name) for path, _, files in os.walk(top + "/checkpoints") for name in files if names in name):
             to = self.folder + found[len(top):]
             os.makedirs(os.path.dirname(to), exist_ok=True)
-            with open(found, "rb") as file, open(to + ".part", "wb") as copy:
-                copy.write(change(file.read()))
+            shutil.copyfile(found, to + ".part")
             os.rename(to + ".part", to)
 
     def end(self):
@@ -136,8 +137,9 @@ class Host:
         assert self.process.wait(20) == 0
 
 
-def play(host, section, cause, action):
-    """After `action` each metric of the line has grown, and there are new lines of the log as it says."""
+def play(host, section, cause, action, is_told):
+    """After `action` each metric of the line has grown, there are new lines of the log as it says, and the document of the status page tells
+    of it, which is_told(host's part, model's part) decides."""
     metrics, lines, words = runbooks[section][0].pop(cause)
     before, said = {metric: host.value(metric) for metric in metrics}, set(host.lines())
     action()
@@ -146,6 +148,11 @@ def play(host, section, cause, action):
     for line in lines:
         pattern = re.compile(".*".join(re.escape(part) for part in line.split("...")))
         wait_until(lambda: any(pattern.search(new) for new in host.lines() if new not in said), f"{section}: {cause}: {line}")
+    def is_shown():
+        document = json.loads(host.get(host.admin + "/status.json"))
+        return is_told(document, document["models"][0])
+
+    wait_until(is_shown, f"{section}: {cause}: the status page's document")
     page = host.get(host.admin + "/")
     for word in words:
         assert word in page, f"{section}: {cause}: the page has no {word}"
@@ -177,6 +184,11 @@ def ask_at_once(host, request, count):
         connection.close()
 
 
+def waits(model, state, words):
+    """Whether a version is in that state for such a reason."""
+    return any(version["state"] == state and words in version["why"] for version in model["versions"])
+
+
 def order(host, words):
     """As somebody else would give it."""
     subprocess.run(["curl", "-fsS", "-o", "/dev/null", "-X", "POST", "-H", "Authorization: Bearer " + TOKEN, host.admin + "/v1/models/ctr" + words], check=True)
@@ -187,13 +199,16 @@ def until(host, metric, value):
 
 
 def play_updates(host):
-    play(host, "Not updating", "files are missing, or still being copied", lambda: host.add("01", ".index"))
+    play(host, "Not updating", "files are missing, or still being copied", lambda: host.add("01", ".index"),
+         lambda _, model: waits(model, "discovered", "is missing"))
     host.add("01")
     until(host, "serving_processor_live_delta_step", 110)
-    play(host, "Not updating", "somebody has pinned a version", lambda: order(host, "/versions/100/deltas/110:pin"))
+    play(host, "Not updating", "somebody has pinned a version", lambda: order(host, "/versions/100/deltas/110:pin"),
+         lambda _, model: model["pinned"]["delta_step"] == "110")
     run_commands(host, "Not updating")
     until(host, "serving_processor_pinned", 0)
-    play(host, "Bad checkpoint published", "files are broken", lambda: host.add("03"))
+    play(host, "Bad checkpoint published", "files are broken", lambda: host.add("03"),
+         lambda _, model: waits(model, "refused", "fail their checksum") and model["refusals"])
     for name in os.listdir(host.folder + "/checkpoints/" + DELTAS):
         if "130" in name:
             os.remove(host.folder + "/checkpoints/" + DELTAS + "/" + name)
@@ -204,23 +219,27 @@ def play_updates(host):
         until(host, "serving_processor_live_full_step", 200)
         host.ask(BIG)
 
-    play(host, "Bad checkpoint published", "files are sound, and the model is wrong", forget_users)
+    play(host, "Bad checkpoint published", "files are sound, and the model is wrong", forget_users,
+         lambda _, model: any(table["absent"] > 100 for table in model["tables"]))
     run_commands(host, "Bad checkpoint published")
     assert host.value("serving_processor_live_full_step") == 100
 
 
 def play_store(host):
     away = host.folder + "/away"
-    play(host, "Store down", "the folder of versions is away", lambda: os.rename(host.folder + "/checkpoints", away))
+    play(host, "Store down", "the folder of versions is away", lambda: os.rename(host.folder + "/checkpoints", away),
+         lambda _, model: host.folder in model["unreadable"]["why"])
     os.rename(away, host.folder + "/checkpoints")
     until(host, "serving_processor_source_unreadable_seconds", 0)
 
 
 def play_latency(host):
-    play(host, "Latency up", "requests wait for a thread", lambda: ask_at_once(host, MEDIUM, 12))
+    play(host, "Latency up", "requests wait for a thread", lambda: ask_at_once(host, MEDIUM, 12),
+         lambda _, model: model["stages"]["queue"]["sum_us"] > 1000)
     lines = map(json.loads, read(host.folder + "/slow.log").splitlines())
     assert any(line["route"] == "predict" and line["queue_us"] > line["run_us"] for line in lines), "no request has waited for longer than it was computed"
-    play(host, "Latency up", "requests are larger, or the model is slower", lambda: host.ask(BIG))
+    play(host, "Latency up", "requests are larger, or the model is slower", lambda: host.ask(BIG),
+         lambda _, model: model["stages"]["run"]["sum_us"] > 1000)
     run_commands(host, "Latency up")
 
 
@@ -234,9 +253,10 @@ def play_memory(host):
             wait_until(lambda: host.value("serving_processor_request_memory_bytes") >= size, "the memory of a body")
             assert host.ask(b" " * size) == 503
 
-    play(host, "Memory up", "requests are large, or many", ask_beside)
-    play(host, "Memory up", "the model has grown", lambda: host.add("01"))
-    play(host, "Memory up", "there is no room for a second version", lambda: host.add("06"))
+    play(host, "Memory up", "requests are large, or many", ask_beside, lambda document, _: document["rejections"]["memory"] > 0)
+    play(host, "Memory up", "the model has grown", lambda: host.add("01"), lambda _, model: any(table["overlay_rows"] for table in model["tables"]))
+    play(host, "Memory up", "there is no room for a second version", lambda: host.add("06"),
+         lambda _, model: waits(model, "refused", "model_update_memory_mb"))
     run_commands(host, "Memory up")
 
 
@@ -252,21 +272,23 @@ def play_disk(host, is_small):
             except OSError as error:
                 assert error.errno == errno.ENOSPC
 
-    play(host, "Disk full", "a log of lines has no room", lambda: host.ask(SMALL))
+    play(host, "Disk full", "a log of lines has no room", lambda: host.ask(SMALL), lambda document, _: document["log_lines_lost"] > 0)
     if is_small:
         fill()
-        play(host, "Disk full", "the log of predictions has no room", lambda: host.ask(BIG))
-        play(host, "Disk full", "a new version has no room on the SSD", lambda: host.add("06"))
+        play(host, "Disk full", "the log of predictions has no room", lambda: host.ask(BIG), lambda _, model: model["unlogged"] > 0)
+        play(host, "Disk full", "a new version has no room on the SSD", lambda: host.add("06"),
+             lambda _, model: waits(model, "refused", "No space left on device"))
         os.remove(filler)
     else:
         print("no small file system can be mounted: a full disk is played for the access log only")
-        runbooks["Disk full"] = {}, runbooks["Disk full"][1]
+        runbooks["Disk full"][0].clear()
+        host.add("06")
     run_commands(host, "Disk full")
     until(host, "serving_processor_live_full_step", 200)
 
 
 def play_ssd(host):
-    play(host, "Latency up", "rows are read from the SSD", lambda: host.ask(BIG))
+    play(host, "Latency up", "rows are read from the SSD", lambda: host.ask(BIG), lambda _, model: any(table["missed"] for table in model["tables"]))
 
     def spoil():
         for path, _, names in os.walk(folder + "/disk/ssd"):
@@ -276,7 +298,7 @@ def play_ssd(host):
                         file.write(bytes(os.path.getsize(file.name)))
         wait_until(lambda: host.ask(SMALL) >= 500, "a read that fails")
 
-    play(host, "Store down", "the SSD fails", spoil)
+    play(host, "Store down", "the SSD fails", spoil, lambda _, model: any(table["errors"] for table in model["tables"]))
 
 
 # ------------------------------------------------------------------------- main
@@ -293,7 +315,6 @@ host.end()
 host = Host("memory", {"model_update_memory_mb": 2}, flags=[f"--max_request_memory={MEMORY}"])
 play_memory(host)
 host.end()
-os.makedirs(folder + "/disk", exist_ok=True)
 host = Host("full", {"ev_storage_type": 12, "ev_storage_path": folder + "/disk/ssd", "ev_storage_size": [1, 1]},
             {"logging_config": {"log_collector_config": {"type": "file", "filename_prefix": folder + "/disk/ctr"}, "sampling_config": {"sampling_rate": 1}}},
             ["--access_log=/dev/full"])

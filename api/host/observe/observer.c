@@ -55,6 +55,13 @@ void sp_observer_close(sp_observer *observer)
 	*observer = (sp_observer){0};
 }
 
+uint64_t sp_observer_lines_dropped(const sp_observer *observer)
+{
+	if (observer == NULL)
+		return 0;
+	return sp_line_log_dropped(observer->access) + sp_line_log_dropped(observer->slow);
+}
+
 void sp_observer_reopen(sp_observer *observer)
 {
 	sp_line_log_reopen(observer->access);

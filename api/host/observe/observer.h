@@ -15,7 +15,8 @@
  * of slow requests (--slow_request_ms), and an OpenTelemetry collector (--trace_endpoint).  With
  * none of them a request costs a look at its headers.  All zero is an observer of none.
  *
- * Threads: sp_observer_note() from any, several at once; the others from one.
+ * Threads: sp_observer_note() and sp_observer_lines_dropped() from any, several at once; the others
+ * from one.
  */
 typedef struct sp_observer {
 	sp_line_log *access, *slow; /* NULL: none */
@@ -30,6 +31,9 @@ SP_MUST_CHECK sp_status sp_observer_open(sp_observer *observer, const sp_flags *
 
 /* Writes and sends what waits. */
 void sp_observer_close(sp_observer *observer);
+
+/* Lines that the two logs have lost; NULL: 0. */
+uint64_t sp_observer_lines_dropped(const sp_observer *observer);
 
 /* Opens the files again. */
 void sp_observer_reopen(sp_observer *observer);

@@ -26,8 +26,7 @@ static void write_host(sp_buffer *out, const sp_serving *serving, const sp_model
 				      .memory = &serving->memory,
 				      .started = serving->started,
 				      .counters = &serving->counters,
-				      .lines_dropped = sp_line_log_dropped(observer->access) +
-						       sp_line_log_dropped(observer->slow),
+				      .lines_dropped = sp_observer_lines_dropped(observer),
 				      .traces_sent = sp_span_export_sent(observer->spans),
 				      .traces_dropped = sp_span_export_dropped(observer->spans),
 				      .models = models,

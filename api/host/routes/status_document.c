@@ -159,6 +159,7 @@ static void write_traffic(sp_document *d, const sp_model_counters *counters)
 	uint64_t begun = sp_counter_get(&counters->begun);
 
 	sp_document_number(d, "in_flight", 0, begun > ended ? begun - ended : 0);
+	sp_document_number(d, "unlogged", 0, sp_counter_get(&counters->samples_dropped));
 	sp_document_open_map(d, "requests");
 	for (size_t i = 0; i < SP_STATUS_WORDS; i++)
 		sp_document_number(d, sp_status_word(i), 0,
@@ -230,6 +231,7 @@ static void write_host(sp_document *d, const sp_serving *serving)
 	sp_document_number(d, "busy", 0, load.busy);
 	sp_document_number(d, "request_memory", 0, sp_budget_used(&serving->memory));
 	sp_document_number(d, "request_memory_limit", 0, serving->memory.limit);
+	sp_document_number(d, "log_lines_lost", 0, sp_observer_lines_dropped(serving->observer));
 	sp_document_open_map(d, "rejections");
 	for (int i = SP_REJECTED_NOT + 1; i < SP_REJECTED_COUNT; i++)
 		sp_document_number(d, sp_rejection_name((sp_rejection)i), 0,

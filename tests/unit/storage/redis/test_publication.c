@@ -231,19 +231,10 @@ static void a_version_is_seen_when_it_is_complete(void **state)
 
 static void publishing_again_writes_nothing(void **state)
 {
-	sp_redis_publication_options options = options_of(100, 0xabc);
 	sp_redis_publication_counts counts;
-	bool is_there;
 
 	(void)state;
-	assert_ok(sp_redis_publication_find(&is_there, &options, &err), &err);
-	assert_false(is_there);
 	publish(100, 0xabc);
-	assert_ok(sp_redis_publication_find(&is_there, &options, &err), &err);
-	assert_true(is_there);
-	options.version.checksum++;
-	assert_ok(sp_redis_publication_find(&is_there, &options, &err), &err);
-	assert_false(is_there);
 	counts = publish(100, 0xabc);
 	assert_int_equal(counts.tables_there, 2);
 	assert_int_equal(counts.rows_sent, 0);
@@ -776,13 +767,10 @@ static void deeprecs_active_database_is_not_touched_before_the_end(void **state)
 	sp_redis_publication_options options = deeprec_of(100);
 	sp_redis_publication *p;
 	sp_redis_publication_counts counts;
-	bool is_there;
 
 	(void)state;
 	write_one(open_as(&options));
 	options = deeprec_of(200);
-	assert_ok(sp_redis_publication_find(&is_there, &options, &err), &err);
-	assert_false(is_there);
 	p = open_as(&options);
 	assert_true(begin_table(p, "user"));
 	put_rows(p, 3400);
@@ -800,8 +788,6 @@ static void deeprecs_active_database_is_not_touched_before_the_end(void **state)
 	sp_redis_publication_close(p);
 	assert_deeprec_rows(1, 200);
 
-	assert_ok(sp_redis_publication_find(&is_there, &options, &err), &err);
-	assert_true(is_there);
 	p = open_as(&options); /* again: nothing is to be done */
 	assert_false(begin_table(p, "user"));
 	assert_ok(sp_redis_publication_finish(p, &err), &err);
