@@ -480,8 +480,8 @@ SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *
  * rows that come from the delta.  keys counts those looked up since the full checkpoint was
  * loaded, absent those of them without a row.  A table that is not entirely in memory also has a
  * tier, and counts of where its keys were looked for: in_memory, found in the delta's rows; cached;
- * missed, read from the SSD or asked for at servers; and errors, failed reads.  Where its tier is on
- * servers ("redis"), servers are those known now, servers_up those connected, defaulted the keys
+ * missed, read from the SSD or asked for at servers; and errors, failed reads.  Where its tier is
+ * on servers ("redis"), servers are those known now, servers_up those connected, defaulted the keys
  * that had no answer in time and were answered as absent; round_trips, commands answered for all
  * tables of the version, and round_trip_us, their times added up.
  */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/store.h"
 
 sp_status sp_file_failed(sp_error *err, sp_status status, const char *what, const char *path)
 {
@@ -24,12 +25,31 @@ static sp_status system_error(sp_error *err, const char *what, const char *path)
 			      path);
 }
 
+static sp_status open_object(sp_file *out, const char *path, sp_error *err)
+{
+	const sp_store *store;
+
+	SP_TRY(sp_store_get(&store, path, err));
+	return store->open(&out->object, &out->size, path, err);
+}
+
+/* That of an open object, which is there as long as the object is. */
+static const sp_store *store_of_object(void)
+{
+	const sp_store *store = NULL;
+
+	(void)!sp_store_get(&store, "an object", NULL);
+	return store;
+}
+
 sp_status sp_file_open(sp_file *out, const char *path, sp_error *err)
 {
 	struct stat info;
 	int fd;
 
 	*out = (sp_file){.fd = -1};
+	if (sp_store_is_remote(path))
+		return open_object(out, path, err);
 	/* O_NONBLOCK: opening a FIFO without a writer must not hang. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
@@ -50,6 +70,8 @@ sp_status sp_file_open(sp_file *out, const char *path, sp_error *err)
 
 void sp_file_close(sp_file *file)
 {
+	if (file->object != NULL)
+		store_of_object()->close(file->object);
 	if (file->fd >= 0)
 		close(file->fd);
 	*file = (sp_file){.fd = -1};
@@ -60,6 +82,12 @@ sp_status sp_file_read_at(const sp_file *file, uint64_t offset, void *buffer, si
 {
 	char *to = buffer;
 
+	if (file->object != NULL && (offset > file->size || size > file->size - offset))
+		return sp_error_set(
+			err, SP_CORRUPT, "the object of %llu bytes ends before byte %llu + %zu",
+			(unsigned long long)file->size, (unsigned long long)offset, size);
+	if (file->object != NULL)
+		return store_of_object()->read(file->object, offset, buffer, size, err);
 	while (size != 0) {
 		size_t piece = size < (1u << 30) ? size : (1u << 30);
 		ssize_t n = pread(file->fd, to, piece, (off_t)offset);
@@ -89,10 +117,14 @@ static bool is_cached(const sp_file *file, uint64_t offset)
 }
 
 /* Skips cached pages, for which the advice costs almost as much as reading them. */
-void sp_file_fetch(const sp_file *file, uint64_t offset, uint64_t size)
+void sp_file_fetch(const sp_file *file, uint64_t offset, uint64_t size, bool once)
 {
 	enum { STEP = 1 << 20 };
 
+	if (file->object != NULL) {
+		store_of_object()->fetch(file->object, offset, size, once);
+		return;
+	}
 	for (uint64_t at = 0; at < size; at += STEP) {
 		uint64_t count = size - at < STEP ? size - at : STEP;
 
@@ -100,6 +132,11 @@ void sp_file_fetch(const sp_file *file, uint64_t offset, uint64_t size)
 			(void)posix_fadvise(file->fd, (off_t)(offset + at), (off_t)count,
 					    POSIX_FADV_WILLNEED);
 	}
+}
+
+size_t sp_file_ahead(const sp_file *file)
+{
+	return file->object != NULL ? store_of_object()->ahead : (size_t)64 << 20;
 }
 
 sp_status sp_file_read(char **out, size_t *out_size, const char *path, size_t max_size,
@@ -133,14 +170,35 @@ sp_status sp_file_read(char **out, size_t *out_size, const char *path, size_t ma
 	return SP_OK;
 }
 
+/* What stat() tells; SP_NOT_FOUND if there is nothing of that name. */
+static sp_status find(struct stat *info, const char *path, mode_t type)
+{
+	const sp_store *store;
+
+	if (sp_store_is_remote(path)) {
+		SP_TRY(sp_store_get(&store, path, NULL));
+		return store->find(info, path, type, NULL);
+	}
+	return stat(path, info) == 0 ? SP_OK : system_error(NULL, "look at", path);
+}
+
 bool sp_file_is_directory(const char *path)
 {
 	struct stat info;
 
-	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+	return find(&info, path, S_IFDIR) == SP_OK && S_ISDIR(info.st_mode);
 }
 
 bool sp_file_exists(const char *path)
 {
-	return access(path, F_OK) == 0;
+	struct stat info;
+
+	return find(&info, path, 0) == SP_OK;
+}
+
+bool sp_file_is_missing(const char *path)
+{
+	struct stat info;
+
+	return find(&info, path, 0) == SP_NOT_FOUND;
 }

@@ -13,7 +13,7 @@
  * system is never visible.  The list is in `arena`.
  *
  * SP_NOT_FOUND if `path` does not exist or is not a folder, SP_IO if it cannot be read; *out is
- * then empty.
+ * then empty.  As in base/file.h, a path may lead into a store.
  */
 typedef struct sp_folder {
 	const char **names;
@@ -29,5 +29,11 @@ SP_MUST_CHECK sp_status sp_folder_list(sp_folder *out, const char *path, sp_aren
  */
 SP_MUST_CHECK sp_status sp_folder_find(bool *out, struct stat *info, const char *path, mode_t type,
 				       sp_error *err);
+
+/*
+ * What a store has told of names at or below `path` counts no longer (base/store.h).  A local path
+ * is always looked at anew.
+ */
+void sp_folder_refresh(const char *path);
 
 #endif

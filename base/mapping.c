@@ -180,9 +180,32 @@ static struct sp_mapping_guard *take_guard(uintptr_t start, size_t size)
 	return NULL;
 }
 
+/* The pages of the file, or memory with the bytes of an object. */
+static sp_status map(void **out, const sp_file *file, sp_error *err)
+{
+	bool is_object = file->object != NULL;
+	int flags = is_object ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+	char reason[128];
+	sp_status status;
+
+	*out = mmap(NULL, (size_t)file->size, is_object ? PROT_READ | PROT_WRITE : PROT_READ, flags,
+		    is_object ? -1 : file->fd, 0);
+	if (*out == MAP_FAILED)
+		return sp_error_set(err, SP_IO, "cannot map %llu bytes of a file: %s",
+				    (unsigned long long)file->size,
+				    strerror_r(errno, reason, sizeof(reason)));
+	if (!is_object)
+		return SP_OK;
+	status = sp_file_read_at(file, 0, *out, (size_t)file->size, err);
+	if (status == SP_OK)
+		(void)mprotect(*out, (size_t)file->size, PROT_READ);
+	else
+		munmap(*out, (size_t)file->size);
+	return status;
+}
+
 sp_status sp_mapping_open(sp_mapping *out, const sp_file *file, sp_error *err)
 {
-	char reason[128];
 	void *data;
 
 	*out = (sp_mapping){0};
@@ -191,11 +214,7 @@ sp_status sp_mapping_open(sp_mapping *out, const sp_file *file, sp_error *err)
 	if (file->size > PTRDIFF_MAX)
 		return sp_error_set(err, SP_IO, "cannot map %llu bytes",
 				    (unsigned long long)file->size);
-	data = mmap(NULL, (size_t)file->size, PROT_READ, MAP_SHARED, file->fd, 0);
-	if (data == MAP_FAILED)
-		return sp_error_set(err, SP_IO, "cannot map %llu bytes of a file: %s",
-				    (unsigned long long)file->size,
-				    strerror_r(errno, reason, sizeof(reason)));
+	SP_TRY(map(&data, file, err));
 	out->guard = take_guard((uintptr_t)data, (size_t)file->size);
 	if (out->guard == NULL) {
 		munmap(data, (size_t)file->size);

@@ -46,7 +46,8 @@ typedef struct sp_mapping {
 
 /*
  * Maps `file` with the size that it had when it was opened; the file may be closed
- * afterwards.  SP_IO when the system refuses, SP_BUSY beyond SP_MAPPING_LIMIT.
+ * afterwards.  An object of a store is read into memory instead.  SP_IO when the system refuses,
+ * SP_BUSY beyond SP_MAPPING_LIMIT.
  */
 SP_MUST_CHECK sp_status sp_mapping_open(sp_mapping *out, const sp_file *file, sp_error *err);
 

@@ -36,9 +36,10 @@ static uint64_t trace_file(const char *folder, const char *name, sp_arena *arena
 {
 	const char *path = sp_arena_printf(arena, "%s/%s", folder, name);
 	struct stat info;
+	bool found;
 	trace t;
 
-	if (path == NULL || stat(path, &info) != 0)
+	if (path == NULL || sp_folder_find(&found, &info, path, S_IFREG, NULL) != SP_OK || !found)
 		return 0;
 	t = (trace){.name = sp_fingerprint64(path, strlen(path)),
 		    .size = (uint64_t)info.st_size,

@@ -80,14 +80,13 @@ static void list_entry(listing *l, const char *name, sp_manifest_kind kind, int 
 {
 	const char *path = sp_arena_printf(l->arena, "%s/%s", l->folder, name);
 	struct stat info;
+	bool found;
 
 	if (path == NULL)
 		l->failed = true;
-	else if (stat(path, &info) != 0)
-		return;
-	else if (S_ISREG(info.st_mode))
+	else if (sp_folder_find(&found, &info, path, S_IFREG, NULL) == SP_OK && found)
 		add_file(l, name, path, &info, kind);
-	else if (S_ISDIR(info.st_mode) && depth < MAX_DEPTH)
+	else if (depth < MAX_DEPTH && sp_file_is_directory(path))
 		list_folder(l, name, kind, "", depth + 1);
 }
 

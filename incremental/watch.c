@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/store.h"
 
 /* inotify allows a user some thousands of watches; a trainer keeps a few folders. */
 enum { MAX_FOLDERS = 256 };
@@ -79,7 +80,7 @@ void sp_watch_checkpoints(sp_watch *watch, const char *checkpoint_dir)
 	int count = 0;
 	DIR *dir;
 
-	if (watch->changes_fd < 0)
+	if (watch->changes_fd < 0 || sp_store_is_remote(checkpoint_dir))
 		return;
 	watch_folder(watch, checkpoint_dir);
 	dir = opendir(checkpoint_dir);
@@ -101,12 +102,13 @@ void sp_watch_savedmodel(sp_watch *watch, const char *folder, const char *graph_
 	const char *slash = graph_file != NULL ? strrchr(graph_file, '/') : NULL;
 	char path[PATH_MAX];
 
-	for (size_t i = 0; watch->changes_fd >= 0 && i < sizeof(below) / sizeof(below[0]); i++)
+	if (watch->changes_fd < 0 || sp_store_is_remote(folder))
+		return;
+	for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++)
 		if (snprintf(path, sizeof(path), "%s%s", folder, below[i]) < (int)sizeof(path))
 			watch_folder(watch, path);
-	if (watch->changes_fd >= 0 && slash != NULL &&
-	    snprintf(path, sizeof(path), "%s/%.*s", folder, (int)(slash - graph_file), graph_file) <
-		    (int)sizeof(path))
+	if (slash != NULL && snprintf(path, sizeof(path), "%s/%.*s", folder,
+				      (int)(slash - graph_file), graph_file) < (int)sizeof(path))
 		watch_folder(watch, path);
 }
 

@@ -35,6 +35,7 @@ struct sp_processor {
 	sp_published *published;
 	sp_updater *updater;
 	sp_timeline *timeline; /* NULL: no request is traced */
+	bool uses_store;       /* of objects */
 
 	pthread_mutex_t pool_lock; /* protects `pool` */
 	sp_thread_pool *pool;      /* NULL before the first job */
@@ -66,6 +67,11 @@ static sp_status open_configured(sp_processor *processor, const char *json, sp_e
 
 	SP_TRY(sp_config_parse(&processor->config, json, err));
 	sp_config_log_remarks(config);
+	if (sp_config_uses_store(config)) {
+		sp_object_store_open();
+		processor->uses_store = true;
+		SP_TRY(sp_config_set_store(config, err));
+	}
 	processor->config.embeddings.closing = &processor->closing;
 	processor->config.embeddings.serving = &processor->serving;
 	sessions = (sp_session_group_options){
@@ -119,6 +125,8 @@ void sp_processor_close(sp_processor *processor)
 	sp_session_group_destroy(processor->acquire_slots);
 	sp_session_group_destroy(processor->group);
 	sp_config_fini(&processor->config);
+	if (processor->uses_store)
+		sp_object_store_close();
 	sp_free(processor);
 }
 

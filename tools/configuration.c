@@ -4,6 +4,8 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/store.h"
+#include "object_store/object_store.h"
 
 enum { MAX_CONFIGURATION = 16 << 20 };
 
@@ -17,6 +19,7 @@ static void append_member(sp_buffer *json, const char *key, const char *text)
 static sp_status make(sp_tool *tool, sp_buffer *json, sp_error *err)
 {
 	bool checkpoints = tool->location.kind != SP_LOCATION_SAVED_MODEL;
+	const char *where = tool->path;
 
 	if (checkpoints && tool->model == NULL) {
 		tool->wrong_usage = true;
@@ -25,9 +28,11 @@ static sp_status make(sp_tool *tool, sp_buffer *json, sp_error *err)
 	}
 	sp_buffer_append_text(json, "{\"signature_name\": \"serving_default\", "
 				    "\"signature_fallback\": true, "
-				    "\"model_store_type\": \"local\", "
 				    "\"feature_store_type\": \"memory\", "
 				    "\"serialize_protocol\": \"protobuf\"");
+	if (checkpoints && !sp_store_is_remote(where))
+		where = tool->model;
+	append_member(json, "model_store_type", sp_object_store_type(where));
 	append_member(json, "savedmodel_dir", checkpoints ? tool->model : tool->path);
 	if (tool->location.kind == SP_LOCATION_CHECKPOINT_DIR)
 		append_member(json, "checkpoint_dir", tool->path);
@@ -86,6 +91,8 @@ sp_status sp_configuration_read(sp_config *out, sp_tool *tool, sp_error *err)
 		status = sp_config_parse(out, text, err);
 	if (status == SP_OK && is_file)
 		sp_config_log_remarks(out);
+	if (status == SP_OK)
+		status = sp_config_set_store(out, err);
 	sp_free(text);
 	return status;
 }

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "object_store/object_store.h"
 #include "tools/tool.h"
 
 /*
@@ -264,10 +265,12 @@ int main(int argc, char **argv)
 		else if (strcmp(argv[i], "--version") == 0)
 			return puts("serving_tool " PACKAGE_VERSION) < 0;
 	sp_log_set_level(SP_LOG_WARNING);
+	sp_object_store_open();
 	tool.arena = sp_arena_create(64 << 10);
 	if (tool.arena == NULL)
 		return SP_TOOL_BROKEN;
 	code = parse_and_run(&tool, argv + 1, argc > 0 ? (size_t)argc - 1 : 0);
 	sp_arena_destroy(tool.arena);
+	sp_object_store_close();
 	return code;
 }

@@ -15,6 +15,7 @@
 #include "api/host/systemd.h"
 #include "api/host/workers.h"
 #include "base/log.h"
+#include "object_store/object_store.h"
 
 enum { MAX_ORDERS = 4, MAX_SCRAPES = 4, FIRST_ARENA = 4 << 10 };
 
@@ -397,6 +398,7 @@ sp_status sp_host_start(sp_host *host, const sp_flags *flags, sp_error *err)
 	host->serving.flags = flags;
 	host->serving.started = (int64_t)time(NULL);
 	atomic_init(&host->serving.draining, false);
+	sp_object_store_open(); /* the folders of models may be there */
 	status = start(host, err);
 	if (status != SP_OK)
 		sp_host_finish(host);
@@ -510,5 +512,6 @@ void sp_host_finish(sp_host *host)
 	sp_batcher_destroy(host->batcher);
 	sp_arena_destroy(host->arena);
 	sp_admin_token_fini(&host->admin_token);
+	sp_object_store_close();
 	memset(host, 0, sizeof(*host));
 }

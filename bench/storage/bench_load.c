@@ -2,7 +2,7 @@
  * Measures how long a table takes to load from a checkpoint, against the minimum that any loader
  * needs: reading the files once and touching the memory once.
  *
- *   bench_load FOLDER [ROWS [DIM [THREADS [FORMAT [ROUNDS [cold]]]]]]
+ *   bench_load FOLDER [ROWS [DIM [THREADS [FORMAT [ROUNDS [cold|STORE]]]]]]
  *
  * Writes a checkpoint of ROWS keys and rows of DIM floats into FOLDER, unless one of that size
  * exists, and prints one line of JSON.  Each stage uses THREADS threads; stages are interleaved
@@ -20,7 +20,8 @@
  *              1.05 times the table's, in MiB
  *
  * The files are in the page cache; with `cold` they are dropped from it before every round (best
- * effort).
+ * effort).  With STORE, such as http://127.0.0.1:8080, the table is loaded from FOLDER there, which
+ * a server of the whole file system gives (compare_objects.py).
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,6 +37,7 @@
 #include "base/parallel.h"
 #include "bench/usage.h"
 #include "model_loader/embedding/embedding_variable.h"
+#include "object_store/object_store.h"
 #include "storage/region.h"
 #include "tests/support/table_writer.h"
 #include "tests/support/wire.h"
@@ -46,6 +48,7 @@ typedef enum stage { READ, TOUCH, KEEP, LOAD } stage;
 
 typedef struct bench {
 	char prefix[512], data[576];
+	const char *store; /* before the prefix of what is loaded: "" or a store */
 	size_t rows, dim, threads;
 	const char *format;
 	bool cold;
@@ -246,6 +249,7 @@ static void load(bench *b)
 	sp_arena *arena = sp_arena_create(4096);
 	sp_embedding embedding;
 	sp_row_format format = SP_ROW_FP32;
+	char prefix[1024];
 	sp_bundle *bundle;
 	sp_error err;
 
@@ -254,7 +258,8 @@ static void load(bench *b)
 	if (format == SP_ROW_FORMATS || arena == NULL)
 		fail("unknown row format");
 	rule.value = format;
-	check(sp_bundle_open(&bundle, b->prefix, &err), &err);
+	snprintf(prefix, sizeof(prefix), "%s%s", b->store, b->prefix);
+	check(sp_bundle_open(&bundle, prefix, &err), &err);
 	check(sp_embedding_find(&embedding, &spec, bundle, NULL, arena, &err), &err);
 	check(sp_embedding_load(&b->table, &embedding, &spec, &policy, NULL, &err), &err);
 	b->footprint = sp_table_footprint(b->table);
@@ -341,7 +346,7 @@ static double of_limit(double stages[STAGES][MAX_ROUNDS], size_t round)
 }
 
 static const char usage[] =
-	"usage: bench_load FOLDER [ROWS [DIM [THREADS [FORMAT [ROUNDS [cold]]]]]]\n";
+	"usage: bench_load FOLDER [ROWS [DIM [THREADS [FORMAT [ROUNDS [cold|STORE]]]]]]\n";
 
 int main(int argc, char **argv)
 {
@@ -351,6 +356,7 @@ int main(int argc, char **argv)
 		   .threads = argc > 4 ? strtoull(argv[4], NULL, 10) : sp_parallel_processors(),
 		   .format = argc > 5 ? argv[5] : "fp32",
 		   .cold = argc > 7 && strcmp(argv[7], "cold") == 0,
+		   .store = argc > 7 && strcmp(argv[7], "cold") != 0 ? argv[7] : "",
 		   .peak_over = -1e9};
 	size_t rounds = argc > 6 ? strtoull(argv[6], NULL, 10) : 5;
 	sp_error err;
@@ -363,6 +369,7 @@ int main(int argc, char **argv)
 	snprintf(b.prefix, sizeof(b.prefix), "%s/load-%zu-%zu", argv[1], b.rows, b.dim);
 	snprintf(b.data, sizeof(b.data), "%s.data-00000-of-00001", b.prefix);
 	write_checkpoint(&b);
+	sp_object_store_open();
 	check(sp_file_open(&b.file, b.data, &err), &err);
 	run(&b, LOAD); /* brings the file into the page cache */
 	for (size_t r = 0; r < rounds; r++)
@@ -381,5 +388,6 @@ int main(int argc, char **argv)
 	       times[KEEP][rounds / 2] / times[LOAD][rounds / 2], of_limit(processor, rounds / 2),
 	       b.peak_over);
 	sp_file_close(&b.file);
+	sp_object_store_close();
 	return 0;
 }

@@ -111,8 +111,14 @@ SP_MUST_CHECK sp_status sp_bundle_span_read_keys(const sp_bundle_span *span, siz
 						 size_t count, int64_t *keys, uint32_t *crc,
 						 sp_error *err);
 
-/* Starts to read these elements (clipped to the tensor) from the disk, without waiting. */
-void sp_bundle_span_fetch(const sp_bundle_span *span, size_t first, size_t count);
+/*
+ * Starts to read these elements (clipped to the tensor) from the disk, without waiting; `once`:
+ * they are not read again after that.
+ */
+void sp_bundle_span_fetch(const sp_bundle_span *span, size_t first, size_t count, bool once);
+
+/* How far ahead of a reader elements are best requested by it, in bytes. */
+size_t sp_bundle_span_ahead(const sp_bundle_span *span);
 
 /* After all parts have been read: SP_CORRUPT unless `crc` is the checksum of the whole tensor. */
 SP_MUST_CHECK sp_status sp_bundle_span_check(const sp_bundle_span *span, uint32_t crc,

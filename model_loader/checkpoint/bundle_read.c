@@ -296,14 +296,21 @@ sp_status sp_bundle_span_read_keys(const sp_bundle_span *span, size_t first, siz
 	return SP_OK;
 }
 
-void sp_bundle_span_fetch(const sp_bundle_span *span, size_t first, size_t count)
+void sp_bundle_span_fetch(const sp_bundle_span *span, size_t first, size_t count, bool once)
 {
 	const sp_bundle_record *record = (const sp_bundle_record *)span->entry;
 
 	first = first < span->count ? first : span->count;
 	count = count < span->count - first ? count : span->count - first;
 	sp_file_fetch(&span->bundle->shards[record->shard], record->offset + first * span->width,
-		      count * span->width);
+		      count * span->width, once);
+}
+
+size_t sp_bundle_span_ahead(const sp_bundle_span *span)
+{
+	const sp_bundle_record *record = (const sp_bundle_record *)span->entry;
+
+	return sp_file_ahead(&span->bundle->shards[record->shard]);
 }
 
 sp_status sp_bundle_span_check(const sp_bundle_span *span, uint32_t crc, sp_error *err)

@@ -43,13 +43,16 @@ static sp_status add_folder(sp_buffer *text, const char *path, const char *base,
 		const char *name = entries.names[i];
 		const char *file = sp_arena_printf(arena, "%s/%s", path, name);
 		struct stat info;
+		bool found;
 
 		SP_NEED_MEMORY(file, err, "a path");
 		if (!(base != NULL ? sp_checkpoint_owns(base, name)
-				   : sp_checkpoint_is_row_file(name)) ||
-		    stat(file, &info) != 0)
+				   : sp_checkpoint_is_row_file(name)))
 			continue;
-		if (!S_ISDIR(info.st_mode)) {
+		SP_TRY(sp_folder_find(&found, &info, file, S_IFREG, err));
+		if (!found && !sp_file_is_directory(file))
+			continue;
+		if (found) {
 			sp_buffer_printf(text, "file %s %llu %lld.%09ld\n", name,
 					 (unsigned long long)info.st_size,
 					 (long long)info.st_mtim.tv_sec, info.st_mtim.tv_nsec);

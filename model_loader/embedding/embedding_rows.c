@@ -20,10 +20,8 @@ enum {
 	KEYS_PIECE = 32768,
 	/* Pieces whose keys are added together. */
 	KEYS_PIECES = 4,
-	/* Pieces of rows requested from the disk in advance, ... */
+	/* Pieces of rows requested from a disk in advance. */
 	AHEAD = 64,
-	/* ... and bytes requested while the sink prepares for the first. */
-	FIRST_AHEAD = AHEAD * PIECE_BYTES,
 };
 
 /* One part; `freqs` may be missing or shorter than the rows. */
@@ -46,6 +44,7 @@ typedef struct reading {
 	bool keys_checked; /* the first pass has checked that keys are in their buckets */
 	size_t dim;
 	size_t piece_rows;
+	size_t ahead; /* pieces of rows requested in advance */
 	source *sources;
 	size_t source_count;
 	size_t piece_count;
@@ -313,6 +312,15 @@ static sp_status put_values(const reading *job, passage *p, const room *r, sp_er
 	return sink->put_rows(sink->context, &p->piece, err);
 }
 
+/* Requests the piece of rows at `first`; its keys only of a store, for a disk has just read them.
+ */
+static void fetch_piece(const reading *job, const source *from, size_t first)
+{
+	if (job->ahead > AHEAD)
+		sp_bundle_span_fetch(&from->keys, first, job->piece_rows, false);
+	sp_bundle_span_fetch(&from->values, first * job->dim, job->piece_rows * job->dim, true);
+}
+
 static sp_status put_piece(void *context, size_t number, sp_error *err)
 {
 	const reading *job = context;
@@ -321,8 +329,7 @@ static sp_status put_piece(void *context, size_t number, sp_error *err)
 	room r = {0};
 
 	SP_TRY(room_init(&r, p.piece.count, p.piece.count * job->dim * sizeof(float), err));
-	sp_bundle_span_fetch(&p.from->values, (p.first + AHEAD * job->piece_rows) * job->dim,
-			     job->piece_rows * job->dim);
+	fetch_piece(job, p.from, p.first + job->ahead * job->piece_rows);
 	status = read_keys(&p, job, &r, err);
 	if (status == SP_OK)
 		status = put_values(job, &p, &r, err);
@@ -357,13 +364,45 @@ static sp_status put_ssd_piece(void *context, size_t number, sp_error *err)
 	return status;
 }
 
+static void fetch_keys(const reading *job)
+{
+	for (size_t i = 0; i < job->source_count; i++)
+		sp_bundle_span_fetch(&job->sources[i].keys, 0, job->sources[i].keys.count, false);
+}
+
+/* Requests the first rows of all sources. */
+static void fetch_first(const reading *job)
+{
+	for (size_t i = 0; i < job->source_count; i++) {
+		const sp_bundle_span *values = &job->sources[i].values;
+
+		sp_bundle_span_fetch(
+			values, 0, sp_bundle_span_ahead(values) / job->source_count / sizeof(float),
+			true);
+	}
+}
+
+/* A store answers late, so more is requested of it than of a disk. */
+static size_t pieces_ahead(const reading *job)
+{
+	size_t piece = job->piece_rows * job->dim * sizeof(float), pieces = AHEAD;
+
+	for (size_t i = 0; i < job->source_count; i++) {
+		size_t bytes = sp_bundle_span_ahead(&job->sources[i].values);
+
+		if (bytes > AHEAD * PIECE_BYTES && piece != 0 && bytes / piece > pieces)
+			pieces = bytes / piece;
+	}
+	return pieces;
+}
+
 static sp_status put_rows(reading *job, size_t threads, sp_error *err)
 {
 	bool in_order = false;
 
-	for (size_t i = 0; i < job->source_count; i++)
-		sp_bundle_span_fetch(&job->sources[i].values, 0,
-				     FIRST_AHEAD / job->source_count / sizeof(float));
+	if (job->ahead > AHEAD)
+		fetch_keys(job); /* a store keeps some of those that it has read */
+	fetch_first(job);
 	if (job->sink->start_rows != NULL)
 		SP_TRY(job->sink->start_rows(job->sink->context, &in_order, err));
 	if (in_order)
@@ -453,6 +492,10 @@ sp_status sp_embedding_read(const sp_embedding_rows *rows, size_t dim,
 	if (job.piece_rows > PIECE_ROWS)
 		job.piece_rows = PIECE_ROWS;
 	status = open_sources(&job, rows, err);
+	if (status == SP_OK && (job.ahead = pieces_ahead(&job)) > AHEAD) {
+		fetch_keys(&job);
+		fetch_first(&job); /* while the keys are read */
+	}
 	if (status == SP_OK && sink->add_keys != NULL) {
 		status = add_keys(&job, threads, err);
 		job.keys_checked = true;

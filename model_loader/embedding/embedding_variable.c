@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/file.h"
+#include "base/folder.h"
 #include "model_loader/checkpoint/key_numbers.h"
 #include "model_loader/embedding/embedding_internal.h"
 #include "model_loader/embedding/ssd_record.h"
@@ -134,9 +134,12 @@ static sp_status find_ssd(sp_embedding_part *part, const sp_bundle *bundle, sp_a
 {
 	const char *prefix = sp_ssd_record_prefix(sp_bundle_prefix(bundle), part->name, arena);
 	const char *path = prefix != NULL ? sp_arena_printf(arena, "%s.index", prefix) : NULL;
+	struct stat info;
+	bool found;
 
 	SP_NEED_MEMORY(path, err, "a path");
-	if (!sp_file_exists(path))
+	SP_TRY(sp_folder_find(&found, &info, path, S_IFREG, err));
+	if (!found)
 		return SP_OK;
 	part->ssd_record = prefix;
 	part->ssd_count = sp_ssd_record_expected_count(prefix);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/file.h"
 #include "base/folder.h"
 
 #define EXPORT     "export it as a SavedModel"
@@ -54,12 +53,15 @@ static sp_status name_other(const char *directory, const sp_folder *files, sp_er
 	return sp_error_set(err, SP_NOT_FOUND, "no saved_model.pb in '%s'", directory);
 }
 
-static bool holds(const char *directory, const char *name)
+static sp_status find_in(bool *found, const char *directory, const char *name, sp_error *err)
 {
 	char path[PATH_MAX];
+	struct stat info;
 
-	return snprintf(path, sizeof(path), "%s/%s", directory, name) < (int)sizeof(path) &&
-	       sp_file_exists(path);
+	*found = false;
+	if (snprintf(path, sizeof(path), "%s/%s", directory, name) >= (int)sizeof(path))
+		return SP_OK;
+	return sp_folder_find(found, &info, path, S_IFREG, err);
 }
 
 sp_status sp_model_folder_check(const char *directory, sp_error *err)
@@ -67,8 +69,12 @@ sp_status sp_model_folder_check(const char *directory, sp_error *err)
 	sp_arena *arena;
 	sp_folder files;
 	sp_status status;
+	bool found;
 
-	if (holds(directory, "saved_model.pb") || holds(directory, "saved_model.pbtxt"))
+	SP_TRY(find_in(&found, directory, "saved_model.pb", err));
+	if (!found)
+		SP_TRY(find_in(&found, directory, "saved_model.pbtxt", err));
+	if (found)
 		return SP_OK;
 	arena = sp_arena_create(4096);
 	SP_NEED_MEMORY(arena, err, "the files of a folder");

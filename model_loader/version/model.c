@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/log.h"
 #include "base/name_list.h"
 #include "engine/import/import.h"
@@ -151,13 +152,17 @@ static sp_status find_own_weights(sp_model *model, const char *graph_file, sp_er
 	const char *prefix = own_prefix_of(model, graph_file);
 	const char *index = prefix != NULL ? sp_arena_printf(model->arena, "%s.index", prefix)
 					   : NULL;
+	bool has_index = false;
+	struct stat info;
 
 	SP_NEED_MEMORY(index, err, "the model");
 	if (model->saved.saver.restore_op == NULL && model->from_checkpoint)
 		return sp_error_set(err, SP_INVALID,
 				    "the SavedModel has no saver: no checkpoint can be "
 				    "restored into it");
-	if (model->saved.saver.restore_op != NULL && sp_file_exists(index))
+	if (model->saved.saver.restore_op != NULL)
+		SP_TRY(sp_folder_find(&has_index, &info, index, S_IFREG, err));
+	if (has_index)
 		model->own_prefix = prefix;
 	else if (model->saved.saver.restore_op != NULL && !model->from_checkpoint)
 		SP_TRY(refuse_first_format(model, prefix, err));

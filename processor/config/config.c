@@ -17,6 +17,9 @@ _Static_assert(SP_SESSION_POLICY_MOD == 0 && SP_SESSION_POLICY_RR == 1,
 _Static_assert(SP_LOG_DEBUG == 0 && SP_LOG_INFO == 1 && SP_LOG_WARNING == 2 && SP_LOG_ERROR == 3 &&
 		       SP_LOG_TEXT == 0 && SP_LOG_JSON == 1,
 	       "the order of the words in config_keys.c");
+_Static_assert(SP_OBJECT_ADDRESSING_AUTO == 0 && SP_OBJECT_ADDRESSING_PATH == 1 &&
+		       SP_OBJECT_ADDRESSING_VIRTUAL == 2,
+	       "the order of the words in config_keys.c");
 
 /* The largest integer up to which JSON's doubles are exact. */
 #define MAX_INTEGER 9007199254740992.0
@@ -346,6 +349,8 @@ static sp_status parse(sp_config *config, const char *json, sp_error *err)
 		status = sp_config__settle_embeddings(config, err);
 	if (config->warmup_file_name != NULL && config->warmup_file_name[0] == '\0')
 		config->warmup_file_name = NULL;
+	if (status == SP_OK)
+		status = sp_config__settle_store(config, err);
 	if (reference != NULL && strcmp(reference, "1") == 0)
 		config->reference_kernels = true;
 	return status;

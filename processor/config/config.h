@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "model_loader/embedding/load_policy.h"
+#include "object_store/object_store.h"
 #include "session_group/session_homes.h"
 #include "storage/shards/shard_server.h"
 
@@ -20,6 +21,16 @@
  */
 /* DeepRec's number for tables in memory and on an SSD. */
 enum { SP_STORAGE_DRAM_SSDHASH = 12 };
+
+/* Where models are: the words of model_store_type. */
+typedef enum sp_config_store {
+	SP_CONFIG_STORE_LOCAL,
+	SP_CONFIG_STORE_OSS,
+	SP_CONFIG_STORE_HDFS,
+	SP_CONFIG_STORE_S3,
+	SP_CONFIG_STORE_HTTP,
+	SP_CONFIG_STORE_HTTPS,
+} sp_config_store;
 
 /* Where full checkpoints' rows are. */
 typedef enum sp_feature_store {
@@ -40,6 +51,10 @@ typedef struct sp_config {
 	const char *graph_file;       /* NULL: saved_model.pb */
 	const char *input_names;      /* NULL: those of the file's signatures */
 	const char *output_names;
+	int64_t model_store_type; /* an sp_config_store */
+	sp_object_settings store; /* derived from the keys below and store_... */
+	int64_t store_addressing; /* an sp_object_addressing */
+	const char *oss_endpoint, *oss_access_id, *oss_access_key;
 	const char *checkpoint_dir;    /* NULL: the SavedModel's own weights */
 	const char *warmup_file_name;  /* NULL: synthetic warm-up */
 	int64_t session_num;           /* resolved: at least 1 */
@@ -120,6 +135,12 @@ typedef struct sp_config {
  */
 SP_MUST_CHECK sp_status sp_config_parse(sp_config *out, const char *json, sp_error *err);
 void sp_config_fini(sp_config *config);
+
+/* Whether any path that is read leads into an object store. */
+bool sp_config_uses_store(const sp_config *config);
+
+/* Tells the store how the buckets and hosts of the configuration's paths are reached. */
+SP_MUST_CHECK sp_status sp_config_set_store(const sp_config *config, sp_error *err);
 
 /* Where Redis is, with user and password; for sp_redis_address_fini(). */
 SP_MUST_CHECK sp_status sp_config_redis_address(sp_redis_address *out, const sp_config *config,

@@ -30,6 +30,12 @@ const cJSON *sp_config__find(const cJSON *object, const char *name);
  */
 SP_MUST_CHECK sp_status sp_config__settle_embeddings(sp_config *config, sp_error *err);
 
+/*
+ * Derives config->store, and checks that model_store_type and the paths agree: SP_INVALID; and that
+ * nothing is to be written into an object store: SP_UNSUPPORTED.
+ */
+SP_MUST_CHECK sp_status sp_config__settle_store(sp_config *config, sp_error *err);
+
 /* Fills in config->remarks. */
 SP_MUST_CHECK sp_status sp_config__remark(sp_config *config, const sp_config_document *document,
 					  sp_error *err);

@@ -16,12 +16,34 @@ const sp_config_key sp_config__keys[] = {
 	{KEY("graph_file", TEXT), .not_empty = true, FIELD(graph_file)},
 	{KEY("input_names", TEXT), FIELD(input_names)},
 	{KEY("output_names", TEXT), .not_empty = true, FIELD(output_names)},
-	{KEY("model_store_type", TEXT), .required = true, .has_effect = true,
-		.allowed = "local", .unsupported = "oss hdfs"},
+	/* The words are in the order of sp_config_store. */
+	{KEY("model_store_type", TEXT), .required = true,
+		.allowed = "local oss hdfs s3 http https", FIELD(model_store_type)},
 	{KEY("feature_store_type", TEXT), .required = true,
 		.allowed = "memory local redis cluster_redis", FIELD(feature_store_type)},
 	{KEY("serialize_protocol", TEXT), .required = true, .has_effect = true,
 		.allowed = "protobuf", .unsupported = "flatbuffer"},
+
+	/* How an object store is reached. */
+	{KEY("store_endpoint", TEXT), FIELD(store.endpoint)},
+	{KEY("store_region", TEXT), FIELD(store.region)},
+	{KEY("store_access_id", TEXT), FIELD(store.access_id)},
+	{KEY("store_access_key", TEXT), FIELD(store.access_key)},
+	{KEY("store_session_token", TEXT), FIELD(store.session_token)},
+	{KEY("store_anonymous", BOOLEAN), .fallback = "false", FIELD(store.is_anonymous)},
+	/* The words are in the order of sp_object_addressing. */
+	{KEY("store_addressing", TEXT), .fallback = "\"auto\"", .allowed = "auto path virtual",
+		FIELD(store_addressing)},
+	{KEY("store_user", TEXT), FIELD(store.user)},
+	{KEY("store_token", TEXT), FIELD(store.token)},
+	{KEY("store_ca_file", TEXT), FIELD(store.ca_file)},
+	{KEY("store_timeout_ms", INTEGER), .fallback = "60000", .min = 100, .max = 3600000,
+		FIELD(store.timeout_ms)},
+	{KEY("store_connections", INTEGER), .fallback = "16", .min = 1, .max = 64,
+		FIELD(store.connections)},
+	{KEY("oss_endpoint", TEXT), FIELD(oss_endpoint)},
+	{KEY("oss_access_id", TEXT), FIELD(oss_access_id)},
+	{KEY("oss_access_key", TEXT), FIELD(oss_access_key)},
 
 	/* For log lines. */
 	{KEY("model_name", TEXT), .not_empty = true, FIELD(model_name)},
@@ -182,9 +204,6 @@ const sp_config_key sp_config__keys[] = {
 	{KEY("model_update_inter_threads", INTEGER)},
 	{KEY("read_thread_num", INTEGER)},
 	{KEY("update_thread_num", INTEGER)},
-	{KEY("oss_endpoint", TEXT)},
-	{KEY("oss_access_id", TEXT)},
-	{KEY("oss_access_key", TEXT)},
 	/* An earlier release replaced tables one by one if memory was short. */
 	{KEY("model_update_when_memory_is_short", TEXT), .was_removed = true},
 	{.name = NULL},

@@ -246,6 +246,7 @@ sp_look_result sp_update__look(sp_update_state *u, sp_error *reason)
 	char name[SP_FOUND_STEPS_SIZE];
 
 	sp_arena_reset(u->source.arena);
+	sp_source_refresh(&u->source);
 	s.now_ns = sp_clock_now_ns();
 	s.live = sp_source_live_facts(&u->source, u->versions.live);
 	status = sp_source_discover(&u->source, &found, &why);

@@ -248,6 +248,7 @@ void sp_update__obey(sp_update_state *u, sp_order *order)
 	char from[SP_FOUND_STEPS_SIZE], to[SP_FOUND_STEPS_SIZE];
 
 	sp_arena_reset(u->source.arena);
+	sp_source_refresh(&u->source);
 	sp_found_steps(from, u->versions.live->full_step, u->versions.live->delta_step);
 	order->status = carry_out(u, order, &order->error);
 	sp_found_steps(to, u->versions.live->full_step, u->versions.live->delta_step);

@@ -1,10 +1,9 @@
 #include "processor/updater/source.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/hash.h"
 #include "incremental/identity.h"
 #include "model_loader/saved_model/model_folder.h"
@@ -41,6 +40,13 @@ static const char *savedmodel_of(const sp_source *source, const sp_found_version
 {
 	return found->savedmodel_dir != NULL ? found->savedmodel_dir
 					     : source->config->savedmodel_dir;
+}
+
+void sp_source_refresh(const sp_source *source)
+{
+	sp_folder_refresh(source->config->savedmodel_dir);
+	if (source->folder != NULL)
+		sp_folder_refresh(source->folder);
 }
 
 void sp_source_watch(const sp_source *source, const sp_version *live, sp_watch *watch)
@@ -96,9 +102,7 @@ sp_status sp_source_find_older(const sp_source *source, sp_found_version *out,
 
 static bool is_missing(const char *path)
 {
-	struct stat info;
-
-	return path != NULL && stat(path, &info) != 0 && (errno == ENOENT || errno == ENOTDIR);
+	return path != NULL && sp_file_is_missing(path);
 }
 
 bool sp_source_is_gone(const sp_source *source, const sp_found_version *found)

@@ -35,6 +35,9 @@ typedef struct sp_source {
 SP_MUST_CHECK sp_status sp_source_init(sp_source *out, const sp_config *config, sp_arena *arena,
 				       sp_error *err);
 
+/* The next look at the files asks object stores again (base/folder.h). */
+void sp_source_refresh(const sp_source *source);
+
 /* Watches the source of versions, and the files that `live` (or NULL) was read from. */
 void sp_source_watch(const sp_source *source, const sp_version *live, sp_watch *watch);
 

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mapping.h"
 #include "base/size.h"
+#include "base/store.h"
 #include "base/thread.h"
 #include "storage/placement/placement.h"
 
@@ -205,6 +206,12 @@ static sp_status map_file(sp_image *image, sp_error *err)
 	sp_file file;
 	sp_status status;
 
+	if (sp_store_is_remote(image->path))
+		return sp_error_set(
+			err, SP_UNSUPPORTED,
+			"image %s is in an object store, and an image is mapped: copy it "
+			"to a disk",
+			image->path);
 	SP_TRY(sp_file_open(&file, image->path, err));
 	if (file.size < SP_IMAGE_HEADER_SIZE)
 		status = corrupt(image, "it is too short", err);

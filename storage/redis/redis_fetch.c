@@ -17,14 +17,13 @@ enum {
 
 /* The rows of a command. */
 typedef struct redis_piece {
-	uint32_t first, count;
+	sp_remote_run rows;
 	bool is_check; /* deeprec: asks for the version instead */
 	bool is_wrong; /* what comes is not what was asked for */
 } redis_piece;
 
 /* A fetch's own. */
 typedef struct question {
-	bool is_confirmed; /* deeprec: the database has the version */
 	size_t count;
 	redis_piece pieces[];
 } question;
@@ -57,28 +56,25 @@ static void note(sp_remote_fetch *fetch, const char *text)
 	sp_remote_fetch_note(fetch, text, strlen(text));
 }
 
-static void take_row(sp_remote_fetch *fetch, sp_remote_row *row, const sp_redis_value *value)
+static void take_row(sp_remote_fetch *fetch, const sp_remote_run *rows, size_t index,
+		     const sp_redis_value *value)
 {
 	/* After a lost connection the same answer may come again. */
-	if (!sp_remote_row_is_open(row))
-		return;
-	if (value->kind == SP_REDIS_NIL) {
-		row->is_missing = true;
-		if (store_of(fetch)->layout != SP_REDIS_DEEPREC)
-			sp_remote_row_absent(row);
-		return;
-	}
-	if (value->kind != SP_REDIS_STRING || value->size != row->shelf->row_size) {
+	if (value->kind == SP_REDIS_NIL)
+		sp_remote_run_lacks(fetch, rows, index,
+				    store_of(fetch)->layout == SP_REDIS_DEEPREC
+					    ? SP_REMOTE_ROW_MISSING
+					    : SP_REMOTE_ROW_ABSENT);
+	else if (value->kind == SP_REDIS_STRING && value->size == rows->shelf->row_size)
+		sp_remote_run_found(fetch, rows, index, value->text);
+	else
 		note(fetch, "a row in Redis has another size than the table's");
-		return;
-	}
-	sp_remote_row_found(row, value->text);
 }
 
 /* The whole answer to a command, or the beginning of it. */
 static void take_root(sp_remote_fetch *fetch, redis_piece *piece, const sp_redis_value *value)
 {
-	size_t wanted = piece->count + (store_of(fetch)->layout == SP_REDIS_VERSIONED);
+	size_t wanted = piece->rows.count + (store_of(fetch)->layout == SP_REDIS_VERSIONED);
 
 	if (value->kind == SP_REDIS_ERROR || value->kind == SP_REDIS_FAILED)
 		sp_remote_fetch_note(fetch, value->text, value->size);
@@ -97,7 +93,7 @@ static void take_check(sp_remote_fetch *fetch, const sp_redis_value *value)
 	    sp_redis_deeprec_version_read(&full, &latest, (sp_bytes){value->text, value->size},
 					  NULL) == SP_OK &&
 	    full == store_of(fetch)->version.full)
-		question_of(fetch)->is_confirmed = true;
+		fetch->is_confirmed = true;
 	else
 		note(fetch, "the database in Redis has another version now");
 }
@@ -127,41 +123,31 @@ static void take(void *owner, size_t command, const sp_redis_value *value)
 			note(fetch, "Redis does not have all rows of the version any more");
 		return;
 	}
-	take_row(fetch, &fetch->rows[piece->first + index], value);
-}
-
-static void finish(sp_remote_fetch *fetch)
-{
-	const question *q = question_of(fetch);
-
-	for (size_t i = 0; i < fetch->count && q->is_confirmed; i++)
-		if (fetch->rows[i].is_missing)
-			sp_remote_row_absent(&fetch->rows[i]);
-	sp_remote_fetch_finish(fetch);
+	take_row(fetch, &piece->rows, index, value);
 }
 
 static void done(void *owner)
 {
-	finish(owner);
+	sp_remote_fetch_finish(owner);
 }
 
 /* ---- the question ---- */
 
 static void add_hash(sp_redis_batch *batch, const sp_remote_fetch *fetch, const redis_piece *piece)
 {
-	const sp_remote_row *rows = &fetch->rows[piece->first];
+	const sp_remote_row *rows = &fetch->rows[piece->rows.first];
 	const sp_redis_shelf *shelf = shelf_of(rows);
 	const char *hash = shelf->hashes[rows->partition];
 	bool has_mark = store_of(fetch)->layout == SP_REDIS_VERSIONED;
 	size_t size = strlen(hash);
 	char field[8];
 
-	sp_redis_batch_begin(batch, hash, size, 2 + has_mark + piece->count);
+	sp_redis_batch_begin(batch, hash, size, 2 + has_mark + piece->rows.count);
 	sp_redis_batch_add(batch, "HMGET", 5);
 	sp_redis_batch_add(batch, hash, size);
 	if (has_mark)
 		sp_redis_batch_add(batch, SP_REDIS_MARK_FIELD, 1);
-	for (size_t i = 0; i < piece->count; i++)
+	for (size_t i = 0; i < piece->rows.count; i++)
 		sp_redis_batch_add(batch, field,
 				   sp_redis_field(field, rows[i].key,
 						  has_mark ? sizeof(field) : shelf->key_size));
@@ -172,9 +158,9 @@ static void add_strings(sp_redis_batch *batch, const sp_remote_fetch *fetch,
 {
 	char key[SP_REDIS_DEEPREC_KEY_MAX];
 
-	sp_redis_batch_begin(batch, NULL, 0, 1 + piece->count);
+	sp_redis_batch_begin(batch, NULL, 0, 1 + piece->rows.count);
 	sp_redis_batch_add(batch, "MGET", 4);
-	for (size_t i = piece->first; i < piece->first + piece->count; i++) {
+	for (size_t i = piece->rows.first; i < piece->rows.first + piece->rows.count; i++) {
 		const sp_remote_row *row = &fetch->rows[i];
 
 		sp_redis_batch_add(batch, key,
@@ -198,11 +184,10 @@ static void add_check(sp_redis_batch *batch, sp_remote_fetch *fetch)
 
 static bool goes_on(const sp_remote_fetch *fetch, const redis_piece *piece, size_t i)
 {
-	const sp_remote_row *first = &fetch->rows[piece->first], *row = &fetch->rows[i];
+	const sp_remote_row *first = &fetch->rows[piece->rows.first], *row = &fetch->rows[i];
 
-	return piece->count < PIECE &&
-	       (store_of(fetch)->layout == SP_REDIS_DEEPREC ||
-		(row->shelf == first->shelf && row->partition == first->partition));
+	return piece->rows.count < PIECE && row->shelf == first->shelf &&
+	       (store_of(fetch)->layout == SP_REDIS_DEEPREC || row->partition == first->partition);
 }
 
 static void add_commands(sp_redis_batch *batch, sp_remote_fetch *fetch)
@@ -213,9 +198,9 @@ static void add_commands(sp_redis_batch *batch, sp_remote_fetch *fetch)
 	for (size_t i = 0; i < fetch->count;) {
 		redis_piece *piece = &q->pieces[q->count++];
 
-		*piece = (redis_piece){.first = (uint32_t)i};
+		*piece = (redis_piece){.rows = sp_remote_run_at(fetch, i)};
 		for (; i < fetch->count && goes_on(fetch, piece, i); i++)
-			piece->count++;
+			piece->rows.count++;
 		if (by_hash)
 			add_hash(batch, fetch, piece);
 		else
@@ -241,7 +226,7 @@ void sp_redis__ask(sp_remote_fetch *fetch)
 		add_commands(batch, fetch);
 	if (batch == NULL || sp_redis_batch_submit(batch, &how, &error) != SP_OK) {
 		note(fetch, error.text);
-		finish(fetch);
+		sp_remote_fetch_finish(fetch);
 	}
 	sp_redis_batch_release(batch);
 }

@@ -9,8 +9,8 @@
 
 /*
  * Rows on their way are found by table and key in the store's chains, from the moment they are
- * wanted until the last answer of their fetch has come.  Answers come in a source's thread, which
- * writes a row's bytes once, then its state, and offers it to the cache.
+ * wanted until the last answer of their fetch has come and they are filed in the cache.  Answers
+ * come in a source's thread, which writes a row's bytes once, then its state.
  */
 
 enum {
@@ -64,10 +64,11 @@ sp_remote_fetch *sp_remote__fetch_create(sp_remote_store *store, size_t count, s
 		sp_condition_init(&fetch->done);
 	}
 	fetch->count = fetch->size = 0;
-	fetch->is_done = false;
+	fetch->is_confirmed = fetch->is_done = fetch->is_left = false;
 	fetch->reason[0] = '\0';
 	atomic_init(&fetch->references, 1);
 	if (make_room(&fetch->rows, &fetch->capacity, count, sizeof(*fetch->rows)) &&
+	    make_room(&fetch->states, &fetch->state_capacity, count, 1) &&
 	    make_room(&fetch->bytes, &fetch->byte_capacity, bytes, 1) &&
 	    make_room(&fetch->own, &fetch->own_capacity, store->source->own_size(count), 1))
 		return fetch;
@@ -80,6 +81,7 @@ void sp_remote__fetch_free(sp_remote_fetch *fetch)
 	pthread_cond_destroy(&fetch->done);
 	pthread_mutex_destroy(&fetch->lock);
 	sp_free(fetch->rows);
+	sp_free(fetch->states);
 	sp_free(fetch->bytes);
 	sp_free(fetch->own);
 	sp_free(fetch);
@@ -129,15 +131,15 @@ sp_remote_row *sp_remote__fetch_want(sp_remote_fetch *own, sp_remote_shelf *shel
 		if (row->key == key && row->shelf == shelf)
 			break;
 	if (row == NULL) {
+		atomic_store_explicit(&own->states[own->count], SP_REMOTE_ROW_OPEN,
+				      memory_order_relaxed);
 		row = &own->rows[own->count++];
 		row->next = *chain;
 		row->fetch = own;
 		row->shelf = shelf;
 		row->key = key;
 		row->partition = partition;
-		row->is_missing = false;
 		row->at = own->size;
-		atomic_store_explicit(&row->state, SP_REMOTE_ROW_OPEN, memory_order_relaxed);
 		own->size += sp_remote__kept_size(shelf);
 		*chain = row;
 	}
@@ -146,22 +148,57 @@ sp_remote_row *sp_remote__fetch_want(sp_remote_fetch *own, sp_remote_shelf *shel
 	return row;
 }
 
-/* The rows are not on their way any more. */
-static void unchain(sp_remote_fetch *fetch)
+/* The row is not on its way any more. */
+static void unchain(sp_remote_store *store, const sp_remote_row *row)
 {
-	sp_remote_store *store = fetch->store;
+	sp_remote_row **at = chain_of(store, row->shelf, row->key);
+	pthread_mutex_t *lock = lock_of(store, at);
 
+	pthread_mutex_lock(lock);
+	while (*at != row)
+		at = &(*at)->next;
+	*at = row->next;
+	pthread_mutex_unlock(lock);
+}
+
+/* Offers a row to the cache. */
+static void keep(const sp_remote_row *row, sp_remote_row_state state)
+{
+	sp_remote_shelf *shelf = row->shelf;
+	const char *bytes = row->fetch->bytes + row->at;
+
+	if (state == SP_REMOTE_ROW_FOUND)
+		sp_remote__count_up(&shelf->bytes_read, shelf->row_size);
+	if (shelf->keep_s != 0) /* an older row of the key may be held */
+		sp_row_cache_replace(shelf->cache, row->key, bytes);
+	else if (state == SP_REMOTE_ROW_ABSENT)
+		bytes = NULL;
+	sp_row_cache_fill(shelf->cache, row->key, bytes);
+}
+
+/* When the fetch is done. */
+static void file_away(sp_remote_fetch *fetch)
+{
 	for (size_t i = 0; i < fetch->count; i++) {
-		sp_remote_row *row = &fetch->rows[i];
-		sp_remote_row **at = chain_of(store, row->shelf, row->key);
-		pthread_mutex_t *lock = lock_of(store, at);
+		const sp_remote_row *row = &fetch->rows[i];
+		sp_remote_row_state state = sp_remote__row_state(row, true);
 
-		pthread_mutex_lock(lock);
-		while (*at != row)
-			at = &(*at)->next;
-		*at = row->next;
-		pthread_mutex_unlock(lock);
+		if (state != SP_REMOTE_ROW_OPEN)
+			keep(row, state);
+		unchain(fetch->store, row);
 	}
+}
+
+void sp_remote__fetch_leave(sp_remote_fetch *fetch)
+{
+	bool is_done;
+
+	pthread_mutex_lock(&fetch->lock);
+	is_done = fetch->is_done;
+	fetch->is_left = !is_done;
+	pthread_mutex_unlock(&fetch->lock);
+	if (is_done)
+		file_away(fetch);
 }
 
 /* ---- answers ---- */
@@ -175,55 +212,53 @@ void sp_remote_fetch_note(sp_remote_fetch *fetch, const char *text, size_t size)
 }
 
 /* Writes the stamp behind the row.  An absent key has one, too, behind zeros. */
-static void stamp(sp_remote_row *row, sp_remote_row_state state)
+static void stamp(const sp_remote_shelf *shelf, char *bytes, bool is_absent)
 {
-	const sp_remote_shelf *shelf = row->shelf;
-	char *bytes = row->fetch->bytes + row->at;
-	sp_remote_stamp value = sp_remote__age(shelf->store, sp_clock_now_ns()) << 1 |
-				(state == SP_REMOTE_ROW_ABSENT);
+	sp_remote_stamp value = sp_remote__age(shelf->store, sp_clock_now_ns()) << 1 | is_absent;
 
-	if (state == SP_REMOTE_ROW_ABSENT)
+	if (is_absent)
 		memset(bytes, 0, shelf->row_size);
 	memcpy(bytes + shelf->row_size, &value, sizeof(value));
 }
 
-static void settle(sp_remote_row *row, sp_remote_row_state state)
+static void answer(sp_remote_fetch *fetch, const sp_remote_run *run, size_t index,
+		   const void *bytes, sp_remote_row_state how)
 {
-	const sp_remote_shelf *shelf = row->shelf;
-	const char *bytes = row->fetch->bytes + row->at;
+	char *to = fetch->bytes + run->at + index * sp_remote__kept_size(run->shelf);
+	_Atomic uint8_t *state = &fetch->states[run->first + index];
 
-	if (shelf->keep_s != 0)
-		stamp(row, state);
-	else if (state == SP_REMOTE_ROW_ABSENT)
-		bytes = NULL;
-	atomic_store_explicit(&row->state, (uint8_t)state, memory_order_release);
-	if (shelf->keep_s != 0) /* an older row of the key may be held */
-		sp_row_cache_replace(shelf->cache, row->key, bytes);
-	sp_row_cache_fill(shelf->cache, row->key, bytes);
-}
-
-void sp_remote_row_found(sp_remote_row *row, const void *bytes)
-{
-	if (!sp_remote_row_is_open(row))
+	if (atomic_load_explicit(state, memory_order_relaxed) != SP_REMOTE_ROW_OPEN)
 		return;
-	memcpy(row->fetch->bytes + row->at, bytes, row->shelf->row_size);
-	sp_remote__count_up(&row->shelf->bytes_read, row->shelf->row_size);
-	settle(row, SP_REMOTE_ROW_FOUND);
+	if (bytes != NULL)
+		memcpy(to, bytes, run->shelf->row_size);
+	if (run->shelf->keep_s != 0)
+		stamp(run->shelf, to, bytes == NULL);
+	atomic_store_explicit(state, (uint8_t)how, memory_order_release);
 }
 
-void sp_remote_row_absent(sp_remote_row *row)
+void sp_remote_run_found(sp_remote_fetch *fetch, const sp_remote_run *run, size_t index,
+			 const void *bytes)
 {
-	if (sp_remote_row_is_open(row))
-		settle(row, SP_REMOTE_ROW_ABSENT);
+	answer(fetch, run, index, bytes, SP_REMOTE_ROW_FOUND);
+}
+
+void sp_remote_run_lacks(sp_remote_fetch *fetch, const sp_remote_run *run, size_t index,
+			 sp_remote_row_state how)
+{
+	answer(fetch, run, index, NULL, how);
 }
 
 void sp_remote_fetch_finish(sp_remote_fetch *fetch)
 {
-	unchain(fetch);
+	bool is_left;
+
 	pthread_mutex_lock(&fetch->lock);
 	fetch->is_done = true;
+	is_left = fetch->is_left;
 	pthread_mutex_unlock(&fetch->lock);
 	pthread_cond_broadcast(&fetch->done);
+	if (is_left)
+		file_away(fetch);
 	sp_remote__fetch_release(fetch);
 }
 

@@ -184,13 +184,14 @@ static void want(read_state *state, const sp_tier_read *reads, sp_remote_fetch *
 /* ---- what has come ---- */
 
 /* Copies the row of a wanted key to all of its places; false: there is no answer. */
-static bool copy_out(const read_state *state, const sp_tier_read *reads, const wanted_key *wanted)
+static bool copy_out(const read_state *state, const sp_tier_read *reads, const wanted_key *wanted,
+		     bool in_time)
 {
 	const sp_key_miss *miss = &state->misses[wanted->first];
 	const sp_tier_read *read = &reads[miss->read];
 	const sp_remote_row *row = wanted->row;
 	const sp_remote_shelf *shelf = row->shelf;
-	int how = atomic_load_explicit(&row->state, memory_order_acquire);
+	sp_remote_row_state how = sp_remote__row_state(row, in_time);
 	const sp_key_miss *end = state->misses + state->miss_count;
 	size_t copies = 0;
 
@@ -240,7 +241,7 @@ static sp_status collect(read_state *state, const sp_tier_read *reads, int64_t d
 		if (fetch != last)
 			in_time = sp_remote__fetch_wait(fetch, deadline_ns);
 		last = fetch;
-		if (!copy_out(state, reads, &state->wanted[i]) && fails && status == SP_OK)
+		if (!copy_out(state, reads, &state->wanted[i], in_time) && fails && status == SP_OK)
 			status = explain(state->wanted[i].row, in_time, err);
 	}
 	for (size_t i = 0; i < state->wanted_count; i++)
@@ -268,6 +269,8 @@ static sp_status read_missed(read_state *state, const sp_tier_read *reads, size_
 	if (deadline_ns != 0 && deadline_ns < limit_ns)
 		limit_ns = deadline_ns;
 	status = collect(state, reads, limit_ns, store->options.fails, err);
+	if (own->count != 0)
+		sp_remote__fetch_leave(own);
 	sp_remote__fetch_release(own);
 	if (status != SP_OK)
 		count_errors(reads, count);

@@ -79,6 +79,8 @@ typedef enum sp_remote_row_state {
 	SP_REMOTE_ROW_OPEN, /* of a fetch that is done: there is no answer */
 	SP_REMOTE_ROW_FOUND,
 	SP_REMOTE_ROW_ABSENT,
+	SP_REMOTE_ROW_MISSING, /* absent if the fetch is confirmed in the end, else without answer
+				*/
 } sp_remote_row_state;
 
 /* A key that is asked for. */
@@ -88,29 +90,34 @@ typedef struct sp_remote_row {
 	sp_remote_shelf *shelf;
 	int64_t key;
 	uint32_t partition;
-	bool is_missing; /* the source's */
-	_Atomic uint8_t state;
-	size_t at; /* of the stored row in the fetch's bytes; written before `state` */
+	size_t at; /* of the stored row in the fetch's bytes */
 } sp_remote_row;
 
 /*
  * The rows that one call asks for.  The source holds a reference until all answers have come, every
  * call that waits for one of the rows another one.
+ *
+ * The source writes stored rows, their states and little else: memory that goes to and fro between
+ * processors costs more than all the rest.  The call that owns the fetch files the rows in the
+ * cache; if it has left before, the source's thread does.
  */
 struct sp_remote_fetch {
 	sp_remote_fetch *next; /* in the list of free ones */
 	sp_remote_store *store;
 	atomic_size_t references;
-	sp_remote_row *rows; /* [count] by table, and by partition */
-	size_t count, capacity;
+	sp_remote_row *rows;     /* [count] by table, and by partition */
+	_Atomic uint8_t *states; /* of rows, an sp_remote_row_state; written after their bytes */
+	size_t count, capacity, state_capacity;
 	char *bytes;
 	size_t size, byte_capacity;
 	void *own; /* the source's, own_size(count) bytes, 16-byte aligned */
 	size_t own_capacity;
+	bool is_confirmed;    /* the source's: rows that are missing are absent */
 	char reason[256];     /* why rows have no answer; "": none is known */
-	pthread_mutex_t lock; /* guards is_done */
+	pthread_mutex_t lock; /* guards the last two */
 	pthread_cond_t done;
 	bool is_done;
+	bool is_left;
 };
 
 /* For a source, in one thread at a time for one fetch. */
@@ -118,15 +125,29 @@ struct sp_remote_fetch {
 /* Why rows have no answer; the first reason stays. */
 void sp_remote_fetch_note(sp_remote_fetch *fetch, const char *text, size_t size);
 
-/* The row is there: `row` has the shelf's row_size bytes.  Ignored after an earlier answer. */
-void sp_remote_row_found(sp_remote_row *row, const void *bytes);
+/* Rows of one table, from `first` on: the bytes of each follow those of the one before. */
+typedef struct sp_remote_run {
+	const sp_remote_shelf *shelf;
+	size_t at; /* of the first stored row in the fetch's bytes */
+	uint32_t first, count;
+} sp_remote_run;
 
-void sp_remote_row_absent(sp_remote_row *row);
-
-static inline bool sp_remote_row_is_open(const sp_remote_row *row)
+/* A run of no row yet, which begins with row `first`; for the thread that asks. */
+static inline sp_remote_run sp_remote_run_at(const sp_remote_fetch *fetch, size_t first)
 {
-	return atomic_load_explicit(&row->state, memory_order_relaxed) == SP_REMOTE_ROW_OPEN;
+	return (sp_remote_run){.shelf = fetch->rows[first].shelf,
+			       .at = fetch->rows[first].at,
+			       .first = (uint32_t)first};
 }
+
+/*
+ * The answer for a row of a run: its bytes, of the shelf's row_size, or SP_REMOTE_ROW_ABSENT or
+ * SP_REMOTE_ROW_MISSING.  Ignored after an earlier answer.
+ */
+void sp_remote_run_found(sp_remote_fetch *fetch, const sp_remote_run *run, size_t index,
+			 const void *bytes);
+void sp_remote_run_lacks(sp_remote_fetch *fetch, const sp_remote_run *run, size_t index,
+			 sp_remote_row_state how);
 
 /* All answers have come, or will not come.  The fetch is not the source's any more. */
 void sp_remote_fetch_finish(sp_remote_fetch *fetch);
@@ -201,6 +222,20 @@ sp_remote_fetch *sp_remote__fetch_create(sp_remote_store *store, size_t count, s
  */
 sp_remote_row *sp_remote__fetch_want(sp_remote_fetch *own, sp_remote_shelf *shelf, int64_t key,
 				     uint32_t partition);
+
+/* By its owner, once after sending. */
+void sp_remote__fetch_leave(sp_remote_fetch *fetch);
+
+/* The state of a row now; `in_time`: its fetch is done. */
+static inline sp_remote_row_state sp_remote__row_state(const sp_remote_row *row, bool in_time)
+{
+	const sp_remote_fetch *fetch = row->fetch;
+	int state = atomic_load_explicit(&fetch->states[row - fetch->rows], memory_order_acquire);
+
+	if (state != SP_REMOTE_ROW_MISSING)
+		return (sp_remote_row_state)state;
+	return in_time && fetch->is_confirmed ? SP_REMOTE_ROW_ABSENT : SP_REMOTE_ROW_OPEN;
+}
 
 /* Asks for the fetch's own rows; if that fails, they have no answer. */
 void sp_remote__fetch_send(sp_remote_fetch *fetch);

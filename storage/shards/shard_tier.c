@@ -168,8 +168,8 @@ static sp_status find_version(sp_shard_store *store, const sp_shard_store_option
 
 /* Rows of one table and slice: a part of a question. */
 typedef struct shard_piece {
-	uint32_t first, count; /* of the fetch's rows */
-	uint32_t next;         /* of the same question, NO_PIECE: none */
+	sp_remote_run rows;
+	uint32_t next; /* of the same question, NO_PIECE: none */
 } shard_piece;
 
 enum { NO_PIECE = UINT32_MAX };
@@ -206,9 +206,9 @@ static bool fits(const sp_remote_fetch *fetch, size_t tag, sp_bytes body)
 	sp_shard_rows rows;
 
 	for (size_t p = tag; p != NO_PIECE; p = q->pieces[p].next) {
-		const sp_remote_shelf *table = fetch->rows[q->pieces[p].first].shelf;
+		const sp_remote_run *run = &q->pieces[p].rows;
 
-		if (!sp_shard_rows_next(&rows, &body, q->pieces[p].count, table->dim))
+		if (!sp_shard_rows_next(&rows, &body, run->count, run->shelf->dim))
 			return false;
 	}
 	return body.size == 0;
@@ -222,18 +222,17 @@ static bool take_rows(void *owner, size_t tag, uint8_t kind, sp_bytes body)
 	if (kind != SP_SHARD_ROWS || !fits(fetch, tag, body))
 		return false;
 	for (size_t p = tag; p != NO_PIECE; p = q->pieces[p].next) {
-		sp_remote_row *first = &fetch->rows[q->pieces[p].first];
-		size_t row_size = first->shelf->row_size;
+		const sp_remote_run *run = &q->pieces[p].rows;
 		sp_shard_rows rows;
 
-		(void)sp_shard_rows_next(&rows, &body, q->pieces[p].count, first->shelf->dim);
-		for (uint32_t i = 0; i < q->pieces[p].count; i++) {
+		(void)sp_shard_rows_next(&rows, &body, run->count, run->shelf->dim);
+		for (uint32_t i = 0; i < run->count; i++) {
 			if ((rows.bits[i / 64] >> i % 64 & 1) == 0) {
-				sp_remote_row_absent(&first[i]);
+				sp_remote_run_lacks(fetch, run, i, SP_REMOTE_ROW_ABSENT);
 				continue;
 			}
-			sp_remote_row_found(&first[i], rows.rows);
-			rows.rows += row_size;
+			sp_remote_run_found(fetch, run, i, rows.rows);
+			rows.rows += run->shelf->row_size;
 		}
 	}
 	close_question(fetch);
@@ -300,12 +299,13 @@ static void add_piece(asking *a, uint32_t index)
 {
 	question *q = a->fetch->own;
 	shard_piece *piece = &q->pieces[index];
-	const sp_remote_row *rows = &a->fetch->rows[piece->first];
+	const sp_remote_row *rows = &a->fetch->rows[piece->rows.first];
 	draft *d = &a->drafts[rows->partition];
-	uint64_t most = sp_shard_rows_size(piece->count, rows->shelf->dim);
+	uint64_t most = sp_shard_rows_size(piece->rows.count, rows->shelf->dim);
 	sp_buffer *body;
 
-	if (d->call != NULL && (d->keys + piece->count > MAX_KEYS || d->most + most > MAX_BYTES))
+	if (d->call != NULL &&
+	    (d->keys + piece->rows.count > MAX_KEYS || d->most + most > MAX_BYTES))
 		complete(a, d);
 	if (d->call == NULL && !begin(a, d, rows->partition, index)) {
 		sp_remote_fetch_note(a->fetch, "no memory", 9);
@@ -313,24 +313,24 @@ static void add_piece(asking *a, uint32_t index)
 	}
 	body = sp_shard_call_body(d->call);
 	sp_shard_put_u32(body, ((const shelf *)rows->shelf)->tables[rows->partition]);
-	sp_shard_put_u32(body, piece->count);
-	for (uint32_t i = 0; i < piece->count; i++)
+	sp_shard_put_u32(body, piece->rows.count);
+	for (uint32_t i = 0; i < piece->rows.count; i++)
 		sp_shard_put_u64(body, (uint64_t)rows[i].key);
 	if (d->parts++ != 0)
 		q->pieces[d->last].next = index;
 	d->last = index;
-	d->keys += piece->count;
+	d->keys += piece->rows.count;
 	d->most += most;
 }
 
 static bool goes_on(const sp_remote_fetch *fetch, const shard_piece *piece, size_t i)
 {
-	const sp_remote_row *first = &fetch->rows[piece->first], *row = &fetch->rows[i];
+	const sp_remote_row *first = &fetch->rows[piece->rows.first], *row = &fetch->rows[i];
 
 	return row->shelf == first->shelf && row->partition == first->partition &&
-	       piece->count < MAX_KEYS &&
-	       (piece->count == 0 ||
-		sp_shard_rows_size(piece->count + 1, row->shelf->dim) <= MAX_BYTES);
+	       piece->rows.count < MAX_KEYS &&
+	       (piece->rows.count == 0 ||
+		sp_shard_rows_size(piece->rows.count + 1, row->shelf->dim) <= MAX_BYTES);
 }
 
 static void ask(sp_remote_fetch *fetch)
@@ -346,11 +346,10 @@ static void ask(sp_remote_fetch *fetch)
 	for (size_t i = 0; i < fetch->count;) {
 		shard_piece *piece = &q->pieces[q->count++];
 
-		piece->first = (uint32_t)i;
-		piece->count = 0;
+		piece->rows = sp_remote_run_at(fetch, i);
 		piece->next = NO_PIECE;
 		for (; i < fetch->count && goes_on(fetch, piece, i); i++)
-			piece->count++;
+			piece->rows.count++;
 		add_piece(&a, q->count - 1);
 	}
 	for (uint32_t i = 0; i < store->slice_count; i++)

@@ -236,7 +236,7 @@ static sp_status scan_file(scan *s, const sp_sst_file *file, sp_error *err)
 
 	for (size_t first = 0, count, bytes; first < blocks; first += count) {
 		const sp_sst_place place = sp_sst_file_block(file, first);
-		const sp_file whole = {place.fd, sp_sst_file_size(file)};
+		const sp_file whole = {.fd = place.fd, .size = sp_sst_file_size(file)};
 		const char *at;
 
 		count = plan_piece(file, first, &bytes);

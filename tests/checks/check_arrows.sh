@@ -18,6 +18,7 @@ tree=${1:-${srcdir:-.}}
 # room: rooms it may include
 rooms='
 base: base
+object_store: base object_store
 storage: base storage/scratch.h storage/region.h
 storage/placement: base storage/region.h storage/placement
 storage/format: base storage/format
@@ -59,15 +60,15 @@ model_loader/embedding: base storage engine model_loader/checkpoint model_loader
 model_loader/version: base storage engine model_loader
 incremental: base storage engine model_loader incremental
 session_group: base engine model_loader session_group
-processor: base storage engine model_loader incremental session_group processor
-processor/config: base storage engine model_loader session_group processor/config
+processor: base object_store/object_store.h storage engine model_loader incremental session_group processor
+processor/config: base object_store/object_store.h storage engine model_loader session_group processor/config
 processor/publish: base storage engine model_loader incremental processor/publish
 processor/request: base engine model_loader session_group processor/request
 processor/version: base storage engine model_loader incremental session_group processor/config processor/publish processor/request processor/version
 processor/warmup: base storage engine model_loader incremental session_group processor/request processor/version processor/warmup
 processor/updater: base storage engine model_loader incremental session_group processor/config processor/request processor/version processor/warmup processor/updater
 api: base storage engine model_loader incremental session_group processor api
-api/host: base api/serving_processor.h api/host
+api/host: base object_store/object_store.h api/serving_processor.h api/host
 api/host/http: base api/host/json/json_writer.h api/host/metrics/call_record.h api/host/http
 api/host/json: base api/host/json
 api/host/describe: base api/serving_processor.h api/host/json/json_writer.h api/host/messages api/host/model api/host/describe
@@ -76,14 +77,14 @@ api/host/infer: base api/serving_processor.h api/host/flags.h api/host/metrics a
 api/host/messages: base api/serving_processor.h api/host/infer api/host/messages
 api/host/grpc: base api/serving_processor.h api/host/describe api/host/flags.h api/host/http api/host/infer api/host/messages api/host/metrics api/host/model api/host/routes api/host/sticky api/host/grpc
 api/host/predict: base api/serving_processor.h api/host/json api/host/messages/message.h api/host/predict
-api/host/model: base api/serving_processor.h api/host/flags.h api/host/json api/host/metrics/counters.h api/host/model
+api/host/model: base object_store/object_store.h api/serving_processor.h api/host/flags.h api/host/json api/host/metrics/counters.h api/host/model
 api/host/metrics: base api/serving_processor.h api/host/model/versions_report.h api/host/model/version_status.h api/host/metrics
 api/host/observe: base api/serving_processor.h api/host/flags.h api/host/http api/host/json api/host/metrics api/host/observe
 api/host/samples: base api/serving_processor.h api/host/infer api/host/messages api/host/metrics/counters.h api/host/model api/host/samples
 api/host/sticky: base api/serving_processor.h api/host/infer/tensors.h api/host/json api/host/messages api/host/predict api/host/sticky
 api/host/v2: base api/serving_processor.h api/host/infer/tensors.h api/host/json api/host/messages api/host/predict api/host/v2
 api/host/routes: base api/serving_processor.h api/host/describe api/host/eas api/host/flags.h api/host/worker.h api/host/http api/host/infer api/host/json api/host/messages api/host/metrics api/host/model api/host/observe api/host/predict api/host/routes api/host/sticky api/host/v2
-tools: base storage engine model_loader incremental processor tools
+tools: base object_store/object_store.h storage engine model_loader incremental processor tools
 '
 
 # header: the only places that may include it
@@ -91,12 +92,13 @@ foreign='
 re2/: engine/kernels/regex.cpp
 snappy-c.h: model_loader/checkpoint/snappy.c
 protobuf-c/: model_loader/proto/
-cJSON.h: processor/config/ api/
-cjson/: processor/config/ api/
-curl/: api/host/observe/http_post.c
+cJSON.h: processor/config/ api/ object_store/listing_json.c object_store/credentials.c
+cjson/: processor/config/ api/ object_store/listing_json.c object_store/credentials.c
+curl/: api/host/observe/http_post.c object_store/transfer.c
+expat.h: object_store/listing_xml.c
 event2/: api/host/http/
 hiredis/: storage/redis/redis_link.c
-openssl/: api/host/http/http_tls.c api/host/eas/eas_token.c
+openssl/: api/host/http/http_tls.c api/host/eas/eas_token.c object_store/digest.c
 nghttp2/: api/host/http/http2_internal.h api/host/http/http2_memory
 rocksdb/: storage/ssd/rocks.c
 '
@@ -148,7 +150,7 @@ BEGIN {
 	for (i = 1; i <= n; i++)
 		if (split(lines[i], pair, ": ") == 2)
 			places[pair[1]] = pair[2]
-	find = "cd \"" tree "\" && find base storage engine model_loader incremental session_group processor api tools -name \"*.[ch]\" -o -name \"*.cpp\" -o -name \"*.inc\" | sort"
+	find = "cd \"" tree "\" && find base object_store storage engine model_loader incremental session_group processor api tools -name \"*.[ch]\" -o -name \"*.cpp\" -o -name \"*.inc\" | sort"
 	while ((find | getline file) > 0) {
 		room = room_of(file)
 		count++

@@ -227,13 +227,17 @@ char *sp_golden_config(const sp_golden_case *golden, const char *signature, bool
 {
 	cJSON *config = cJSON_Duplicate(cJSON_GetObjectItem(golden->about, "model_config"), 1);
 	const char *const folders[] = {"savedmodel_dir", "checkpoint_dir"};
-	char path[SP_PATH_SIZE], *text;
+	const char *store = getenv("SP_GOLDEN_STORE");
+	char path[SP_PATH_SIZE], url[2 * SP_PATH_SIZE], *text;
 
 	for (int i = 0; i < 2; i++) {
 		cJSON *folder = cJSON_GetObjectItem(config, folders[i]);
 
-		if (folder != NULL)
-			cJSON_SetValuestring(folder, join(path, golden->work, folder->valuestring));
+		if (folder == NULL)
+			continue;
+		join(path, golden->work, folder->valuestring);
+		snprintf(url, sizeof(url), "%s%s", store != NULL ? store : "", path);
+		cJSON_SetValuestring(folder, url);
 	}
 	if (signature != NULL)
 		cJSON_SetValuestring(cJSON_GetObjectItem(config, "signature_name"), signature);

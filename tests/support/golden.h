@@ -34,7 +34,8 @@ void sp_golden_each(const char *only, sp_golden_visit *visit);
 /*
  * The case's configuration as JSON text with absolute paths, for free().
  * `signature` replaces signature_name unless NULL.  $SP_GOLDEN_CONFIG, an object,
- * has keys to be added or replaced.
+ * has keys to be added or replaced; $SP_GOLDEN_STORE stands before the paths of the model, such as
+ * "s3://bucket", and leads to a server of the whole file system.
  */
 char *sp_golden_config(const sp_golden_case *golden, const char *signature, bool reference);
 

@@ -1,5 +1,3 @@
-#include <dirent.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/log.h"
 
 /* ------------------------------------------------------------------------- units */
@@ -115,25 +114,24 @@ static sp_status add_found(found_versions *out, int64_t version, const char *nam
 /* The folders whose names are numbers; the first of those with equal numbers counts. */
 static sp_status list_numbered(found_versions *out, const char *base, sp_error *err)
 {
-	DIR *folder = opendir(base);
-	const struct dirent *entry;
-	sp_status status = SP_OK;
+	sp_arena *arena = sp_arena_create(4096);
+	sp_status status;
+	sp_folder folder;
 	size_t kept = 0;
 
-	if (folder == NULL)
-		return sp_error_set(err, errno == ENOENT ? SP_NOT_FOUND : SP_IO, "%s: %s", base,
-				    strerror(errno));
-	while (status == SP_OK && (entry = readdir(folder)) != NULL) {
-		int64_t version = sp_version_of_name(entry->d_name);
+	SP_NEED_MEMORY(arena, err, "the versions");
+	status = sp_folder_list(&folder, base, arena, err);
+	for (size_t i = 0; status == SP_OK && i < folder.count; i++) {
+		int64_t version = sp_version_of_name(folder.names[i]);
 		char path[PATH_MAX];
 
 		if (version >= 0 &&
-		    snprintf(path, sizeof(path), "%s/%s", base, entry->d_name) <
+		    snprintf(path, sizeof(path), "%s/%s", base, folder.names[i]) <
 			    (int)sizeof(path) &&
 		    sp_file_is_directory(path))
-			status = add_found(out, version, entry->d_name, err);
+			status = add_found(out, version, folder.names[i], err);
 	}
-	closedir(folder);
+	sp_arena_destroy(arena);
 	if (out->count != 0)
 		qsort(out->items, out->count, sizeof(out->items[0]), compare_versions);
 	for (size_t i = 0; i < out->count; i++)
@@ -148,6 +146,7 @@ static sp_status look(found_versions *out, const char *base, sp_error *err)
 	sp_model_folder folder;
 
 	*out = (found_versions){0};
+	sp_folder_refresh(base);
 	SP_TRY(sp_model_folder_find(&folder, base, err));
 	out->is_model = !folder.follows;
 	return out->is_model ? add_found(out, folder.version, "", err)

@@ -1,6 +1,5 @@
 #include "api/host/model/served_model.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +9,9 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/utf8.h"
+#include "object_store/object_store.h"
 
 enum { MAX_CONFIG_BYTES = 16 << 20, MAX_PATH = 4000 };
 
@@ -28,41 +29,41 @@ int64_t sp_version_of_name(const char *name)
 	return errno == 0 && *end == '\0' ? (int64_t)value : -1;
 }
 
-static bool is_saved_model(const char *folder)
+static sp_status is_saved_model(bool *out, const char *folder, sp_error *err)
 {
+	static const char *const files[] = {"saved_model.pb", "saved_model.pbtxt"};
 	char path[4096];
-	bool found = false;
+	struct stat info;
 
-	if (snprintf(path, sizeof(path), "%s/saved_model.pb", folder) < (int)sizeof(path))
-		found = sp_file_exists(path);
-	if (!found &&
-	    snprintf(path, sizeof(path), "%s/saved_model.pbtxt", folder) < (int)sizeof(path))
-		found = sp_file_exists(path);
-	return found;
+	*out = false;
+	for (size_t i = 0; i < 2 && !*out; i++)
+		if (snprintf(path, sizeof(path), "%s/%s", folder, files[i]) < (int)sizeof(path))
+			SP_TRY(sp_folder_find(out, &info, path, S_IFREG, err));
+	return SP_OK;
 }
 
 /* The newest of the folders in `base` whose names are numbers; -1: there is none. */
 static sp_status find_newest(int64_t *out, const char *base, sp_error *err)
 {
-	DIR *folder = opendir(base);
-	const struct dirent *entry;
+	sp_arena *arena = sp_arena_create(4096);
+	sp_status status;
+	sp_folder folder;
 
 	*out = -1;
-	if (folder == NULL)
-		return sp_error_set(err, errno == ENOENT ? SP_NOT_FOUND : SP_IO, "%s: %s", base,
-				    strerror(errno));
-	while ((entry = readdir(folder)) != NULL) {
-		int64_t version = sp_version_of_name(entry->d_name);
+	SP_NEED_MEMORY(arena, err, "the versions");
+	status = sp_folder_list(&folder, base, arena, err);
+	for (size_t i = 0; status == SP_OK && i < folder.count; i++) {
+		int64_t version = sp_version_of_name(folder.names[i]);
 		char path[4096];
 
 		if (version > *out &&
-		    snprintf(path, sizeof(path), "%s/%s", base, entry->d_name) <
+		    snprintf(path, sizeof(path), "%s/%s", base, folder.names[i]) <
 			    (int)sizeof(path) &&
 		    sp_file_is_directory(path))
 			*out = version;
 	}
-	closedir(folder);
-	return SP_OK;
+	sp_arena_destroy(arena);
+	return status;
 }
 
 static const char *last_name(const char *path)
@@ -89,10 +90,12 @@ static sp_status copy_path(char *out, size_t room, const char *path, sp_error *e
 sp_status sp_model_folder_find(sp_model_folder *out, const char *path, sp_error *err)
 {
 	char folder[MAX_PATH];
+	bool is_model;
 
 	*out = (sp_model_folder){0};
 	SP_TRY(copy_path(folder, sizeof(folder), path, err));
-	if (is_saved_model(folder)) {
+	SP_TRY(is_saved_model(&is_model, folder, err));
+	if (is_model) {
 		out->version = sp_version_of_name(last_name(folder));
 		if (out->version < 0)
 			out->version = 1;
@@ -134,7 +137,7 @@ static sp_status write_config(sp_served_model *model, const sp_served_source *so
 	write_text(&out, "signature_name", signature != NULL ? signature : "serving_default");
 	write_text(&out, "feature_store_type", "memory");
 	write_text(&out, "serialize_protocol", "protobuf");
-	write_text(&out, "model_store_type", "local");
+	write_text(&out, "model_store_type", sp_object_store_type(folder));
 	if (source->saved_model_tags != NULL)
 		write_text(&out, "saved_model_tags", source->saved_model_tags);
 	/* TensorFlow Serving also serves a model without serving_default. */

@@ -168,7 +168,7 @@ static void check_span(const sp_bundle *bundle, const sp_expected *want, size_t 
 		uint32_t alone = 0;
 
 		count = span.count - first < piece ? span.count - first : piece;
-		sp_bundle_span_fetch(&span, first, count);
+		sp_bundle_span_fetch(&span, first, count, true);
 		assert_ok(sp_bundle_span_read(&span, first, count, buffer, &continued, &err), &err);
 		assert_memory_equal(buffer, data + first * width, count * width);
 		assert_ok(sp_bundle_span_read(&span, first, count, buffer, &alone, &err), &err);

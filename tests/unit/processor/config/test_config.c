@@ -246,10 +246,44 @@ static void what_only_deeprec_does(void **state)
 	refuse(WITH("\"serialize_protocol\": \"flatbuffer\""), SP_UNSUPPORTED,
 	       "configuration key 'serialize_protocol': 'flatbuffer' is not supported; use one of: "
 	       "protobuf");
-	refuse(WITH("\"model_store_type\": \"oss\""), SP_UNSUPPORTED,
-	       "configuration key 'model_store_type': 'oss' is not supported; use one of: local");
-	refuse(WITH("\"model_store_type\": \"hdfs\""), SP_UNSUPPORTED,
-	       "configuration key 'model_store_type': 'hdfs' is not supported; use one of: local");
+}
+
+static void the_type_of_the_store_and_the_paths_agree(void **state)
+{
+	sp_config config;
+
+	(void)state;
+	config = parse(WITH("\"model_store_type\": \"oss\", \"savedmodel_dir\": \"oss://b/m\","
+			    "\"checkpoint_dir\": \"/local\", \"oss_endpoint\": \"e\","
+			    "\"oss_access_id\": \"i\", \"oss_access_key\": \"k\""));
+	assert_true(sp_config_uses_store(&config));
+	assert_string_equal(config.store.endpoint, "e");
+	assert_string_equal(config.store.access_id, "i");
+	assert_string_equal(config.store.access_key, "k");
+	sp_config_fini(&config);
+	config = parse(WITH("\"model_store_type\": \"hdfs\","
+			    "\"checkpoint_dir\": \"webhdfs://h:1/c\", \"store_user\": \"u\""));
+	assert_string_equal(config.store.user, "u");
+	assert_int_equal(config.store.timeout_ms, 60000);
+	sp_config_fini(&config);
+	config = parse("{" REQUIRED "}");
+	assert_false(sp_config_uses_store(&config));
+	sp_config_fini(&config);
+	refuse(WITH("\"model_store_type\": \"oss\""), SP_INVALID,
+	       "configuration key 'model_store_type' is 'oss', but neither 'savedmodel_dir' nor "
+	       "'checkpoint_dir' leads into such a store");
+	refuse(WITH("\"savedmodel_dir\": \"s3://b/m\""), SP_INVALID,
+	       "configuration key 'model_store_type' is 'local', but 'savedmodel_dir' leads into a "
+	       "store of type 's3'");
+	refuse(WITH("\"model_store_type\": \"ftp\""), SP_INVALID,
+	       "configuration key 'model_store_type': unknown value 'ftp'; use one of: local oss "
+	       "hdfs s3 http https");
+	refuse(WITH("\"pin_file\": \"s3://b/pin\""), SP_UNSUPPORTED,
+	       "configuration key 'pin_file': nothing is written into object stores; use a local "
+	       "path");
+	refuse(WITH("\"checkpoint_dir\": \"http://u:s3cret@h/m\""), SP_INVALID,
+	       "configuration key 'checkpoint_dir': a path of http:// has a user or a query in it: "
+	       "credentials are taken from the configuration, the environment and files");
 }
 
 #define IN_REDIS "\"feature_store_type\": \"redis\", \"redis_url\": "
@@ -623,9 +657,9 @@ static void a_misspelt_key_is_told_with_the_one_that_was_meant(void **state)
 static void what_deeprec_knows_and_has_no_effect_is_told(void **state)
 {
 	(void)state;
-	REMARKS(WITH("\"omp_num_threads\": 4, \"oss_access_key\": \"s3cret\", \"cpusets\": null,"
+	REMARKS(WITH("\"omp_num_threads\": 4, \"read_thread_num\": 3, \"cpusets\": null,"
 		     "\"gpu_ids_list\": \"0,1\""),
-		IDLE("gpu_ids_list"), IDLE("omp_num_threads"), IDLE("oss_access_key"));
+		IDLE("gpu_ids_list"), IDLE("omp_num_threads"), IDLE("read_thread_num"));
 	REMARKS(WITH("\"model_update_when_memory_is_short\": \"table_by_table\""),
 		"configuration key 'model_update_when_memory_is_short' is an earlier release's and "
 		"has no effect here");
@@ -833,6 +867,7 @@ int main(void)
 		cmocka_unit_test(wrong_types),
 		cmocka_unit_test(values_out_of_range),
 		cmocka_unit_test(what_only_deeprec_does),
+		cmocka_unit_test(the_type_of_the_store_and_the_paths_agree),
 		cmocka_unit_test(redis_needs_an_address_and_rows_as_they_are),
 		cmocka_unit_test(an_ssd_needs_a_path_and_has_a_size),
 		cmocka_unit_test(rules_are_for_names),
