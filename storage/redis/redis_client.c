@@ -116,6 +116,18 @@ static void flush_all(sp_redis_client *client)
 			sp_redis__link_flush(client->links[i]);
 }
 
+/* Whether the command must not be sent any more; that its server is down is the better reason. */
+static bool is_too_late(sp_redis_client *client, const sp_redis_parked *one, int64_t now_ns)
+{
+	int64_t deadline_ns = one->batch->how.deadline_ns;
+	const sp_redis_link *link;
+
+	if (deadline_ns == 0 || now_ns < deadline_ns)
+		return false;
+	link = find_link(client, one->batch, one->command);
+	return link != NULL && link->state != SP_REDIS_DOWN;
+}
+
 /* Sends what is due; returns when the next is. */
 static int64_t send_parked(sp_redis_client *client, int64_t now_ns)
 {
@@ -128,7 +140,7 @@ static int64_t send_parked(sp_redis_client *client, int64_t now_ns)
 
 		if (one.due_ns > now_ns)
 			client->parked[kept++] = one;
-		else if (one.batch->how.deadline_ns != 0 && one.batch->how.deadline_ns <= now_ns)
+		else if (is_too_late(client, &one, now_ns))
 			sp_redis__batch_fail(one.batch, one.command, TOO_LATE);
 		else
 			route(client, one.batch, one.command);

@@ -9,23 +9,26 @@
 enum {
 	MS = 1000000,
 	PATIENCE_MS = 5000,
+	GRACE_MS = 200,
 	HPS_PARTITIONS = 16,
 	DATABASES = 2, /* of DeepRec: 0 and 1 */
 };
 
 /* ---- asking while a version is opened ---- */
 
-static sp_redis_how patiently(const sp_redis_store *store)
+/* Sends, and waits.  At the deadline the client says why there is no answer, if it knows. */
+static sp_status ask(const sp_redis_store *store, sp_redis_batch *batch, sp_error *err)
 {
-	return (sp_redis_how){.deadline_ns = sp_clock_now_ns() + store->patience_ms * MS};
+	const sp_redis_how how = {.deadline_ns = sp_clock_now_ns() + store->patience_ms * MS};
+
+	SP_TRY(sp_redis_batch_submit(batch, &how, err));
+	return sp_redis_batch_wait(batch, how.deadline_ns + (int64_t)GRACE_MS * MS, err);
 }
 
 /* Asks for the strings at `keys`; *out is for sp_redis_batch_release(), after a failure, too. */
 static sp_status get(sp_redis_batch **out, const sp_redis_store *store, sp_redis_client *client,
 		     const char *const *keys, size_t count, sp_error *err)
 {
-	const sp_redis_how how = patiently(store);
-
 	*out = sp_redis_batch_create(client);
 	SP_NEED_MEMORY(*out, err, "a question to Redis");
 	for (size_t i = 0; i < count; i++) {
@@ -33,7 +36,7 @@ static sp_status get(sp_redis_batch **out, const sp_redis_store *store, sp_redis
 		sp_redis_batch_add_text(*out, "GET");
 		sp_redis_batch_add_text(*out, keys[i]);
 	}
-	return sp_redis_batch_run(*out, &how, err);
+	return ask(store, *out, err);
 }
 
 /* ---- the version, in our layout ---- */
@@ -313,7 +316,6 @@ static sp_status read_row_count(sp_redis_shelf *shelf, const sp_redis_batch *bat
 /* Each hash must have its mark. */
 static sp_status count_rows(sp_redis_shelf *shelf, sp_error *err)
 {
-	const sp_redis_how how = patiently(store_of(shelf));
 	sp_redis_batch *batch = sp_redis_batch_create(store_of(shelf)->client);
 	sp_status status;
 
@@ -327,7 +329,7 @@ static sp_status count_rows(sp_redis_shelf *shelf, sp_error *err)
 		sp_redis_batch_add_text(batch, SP_REDIS_MARK_FIELD);
 		sp_redis_batch_add_text(batch, SP_REDIS_ROWS_FIELD);
 	}
-	status = sp_redis_batch_run(batch, &how, err);
+	status = ask(store_of(shelf), batch, err);
 	if (status == SP_OK)
 		status = read_row_count(shelf, batch, err);
 	sp_redis_batch_release(batch);

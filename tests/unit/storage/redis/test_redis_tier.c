@@ -463,6 +463,15 @@ static void calls_at_once_get_right_rows(void **state)
 	close_scene(&s);
 }
 
+static void refuse(const sp_redis_store_options *options, sp_status status, const char *reason)
+{
+	sp_redis_store *none;
+
+	assert_int_equal(sp_redis_store_open(&none, options, &err), status);
+	if (strstr(err.text, reason) == NULL)
+		fail_msg("%s", err.text);
+}
+
 /* ---- faults ---- */
 
 /* Redis does not answer: default rows, or a failure. */
@@ -554,6 +563,8 @@ static void a_redis_that_is_down_is_used_when_it_is_back(void **state)
 	options.fails = true;
 	open_scene(&strict, &options);
 	sp_redis_kill(&process);
+	options.patience_ms = SHORT_MS;
+	refuse(&options, SP_IO, "cannot be reached");
 	ask_in_vain(&s, SP_OK);
 	ask_in_vain(&strict, SP_IO);
 	assert_non_null(strstr(err.text, "cannot be reached"));
@@ -669,15 +680,6 @@ static void rows_without_a_version_are_asked_for_again(void **state)
 }
 
 /* ---- opening ---- */
-
-static void refuse(const sp_redis_store_options *options, sp_status status, const char *reason)
-{
-	sp_redis_store *none;
-
-	assert_int_equal(sp_redis_store_open(&none, options, &err), status);
-	if (strstr(err.text, reason) == NULL)
-		fail_msg("%s", err.text);
-}
 
 static void a_version_that_is_not_there_is_refused(void **state)
 {
