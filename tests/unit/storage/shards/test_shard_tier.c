@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "base/thread.h"
@@ -462,6 +463,48 @@ static void a_holder_that_is_down_is_used_when_it_is_back(void **state)
 	close_scene(&s);
 }
 
+/* The allocations of the threads fail as well. */
+static void no_memory_is_no_crash(void **state)
+{
+	sp_status status = SP_NO_MEMORY;
+	sp_shard_store_options options;
+	question *q = malloc(2 * sizeof(*q));
+	int64_t n = 0;
+	scene s;
+
+	(void)state;
+	connect_scene(&s, NULL, 0);
+	options = options_of(&s);
+	options.patience_ms = options.limit_ms = 2 * SHORT_MS;
+	options.cache_bytes = 1;
+	for (; status != SP_OK; n++) {
+		s.store = NULL;
+		s.tiers[0] = NULL;
+		sp_alloc_fail_after(n);
+		status = sp_shard_store_open(&s.store, &options, &err);
+		if (status == SP_OK)
+			status = sp_shard_tier_open(&s.tiers[0], s.store, names[0], DIM, &err);
+		sp_alloc_fail_after(-1);
+		sp_tier_release(s.tiers[0]);
+		sp_shard_store_release(s.store);
+		assert_true(n < 1000);
+	}
+	assert_true(n > 5);
+	options.patience_ms = LONG_MS;
+	open_store(&s, &options);
+	for (n = 0; n < 20; n++) {
+		sp_alloc_fail_after(n);
+		(void)!ask(&s, q, n * 100, &err);
+		sp_alloc_fail_after(-1);
+	}
+	/* It goes on when there is memory again. */
+	while (ask(&s, q, 0, &err) != SP_OK)
+		nap();
+	check_rows(q, FULL);
+	free(q);
+	close_scene(&s);
+}
+
 /* A listener that answers nothing, or what it is given. */
 static int listen_at(const char *name)
 {
@@ -742,6 +785,7 @@ int main(void)
 		TEST(a_version_that_has_gone_is_no_answer),
 		TEST(other_tables_are_refused),
 		TEST(a_holder_that_is_down_is_used_when_it_is_back),
+		TEST(no_memory_is_no_crash),
 		TEST(a_silent_holder_costs_the_limit_only),
 		TEST(a_slow_replica_is_hedged),
 		TEST(a_replica_without_the_version_is_passed_over),
