@@ -240,6 +240,7 @@ char *sp_processor_versions(sp_processor *processor)
 	sp_buffer_append(&json, versions, strlen(versions) - strlen("}"));
 	sp_buffer_printf(&json, ",\"memory\":%zu", memory);
 	append_owners(&json, live);
+	sp_rows_of_peers_tell(&json, &processor->config);
 	sp_buffer_append_text(&json, ",\"tables\":");
 	append_tables(&json, live->weights);
 	sp_buffer_append_char(&json, '}');

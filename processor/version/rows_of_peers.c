@@ -1,5 +1,7 @@
 #include "processor/version/rows_of_peers.h"
 
+#include <inttypes.h>
+
 #include "base/alloc.h"
 #include "base/log.h"
 
@@ -118,4 +120,42 @@ void sp_rows_of_peers_publish(const sp_config *config, const sp_version *version
 	if (config->shard_server != NULL && publish(config, version, &err) != SP_OK)
 		sp_log(SP_LOG_WARNING, "other processors do not get version %lld: %s",
 		       (long long)version->full_step, err.text);
+}
+
+static void tell_of_asking(sp_buffer *json, sp_shard_client *client)
+{
+	sp_shard_client_counters c;
+
+	sp_shard_client_count(client, &c);
+	sp_buffer_printf(json,
+			 ",\"shards\":{\"peers\":%" PRIu64 ",\"peers_up\":%" PRIu64
+			 ",\"slices_down\":%" PRIu64 "}",
+			 c.peers, c.peers_up, c.slices_down);
+	sp_buffer_printf(json,
+			 ",\"shard_events\":{\"asked\":%" PRIu64 ",\"hedged\":%" PRIu64
+			 ",\"asked_again\":%" PRIu64 ",\"unanswered\":%" PRIu64
+			 ",\"connections_lost\":%" PRIu64 "}",
+			 c.questions, c.hedges, c.retries, c.failures, c.losses);
+}
+
+static void tell_of_answering(sp_buffer *json, sp_shard_server *server)
+{
+	sp_shard_server_counters c;
+
+	sp_shard_server_count(server, &c);
+	sp_buffer_printf(json, ",\"shards\":{\"connections\":%" PRIu64 ",\"versions\":%" PRIu64 "}",
+			 c.connections, c.rows.versions);
+	sp_buffer_printf(json,
+			 ",\"shard_events\":{\"answered\":%" PRIu64 ",\"answered_keys\":%" PRIu64
+			 ",\"absent_keys\":%" PRIu64 ",\"answered_by_error\":%" PRIu64
+			 ",\"malformed\":%" PRIu64 "}",
+			 c.rows.questions, c.rows.keys, c.rows.absent, c.rows.faults, c.malformed);
+}
+
+void sp_rows_of_peers_tell(sp_buffer *json, const sp_config *config)
+{
+	if (config->shard_client != NULL)
+		tell_of_asking(json, config->shard_client);
+	if (config->shard_server != NULL)
+		tell_of_answering(json, config->shard_server);
 }

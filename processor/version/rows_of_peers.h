@@ -1,6 +1,7 @@
 #ifndef SP_PROCESSOR_VERSION_ROWS_OF_PEERS_H
 #define SP_PROCESSOR_VERSION_ROWS_OF_PEERS_H
 
+#include "base/buffer.h"
 #include "base/status.h"
 #include "processor/config/config.h"
 #include "processor/version/version.h"
@@ -21,6 +22,12 @@ void sp_rows_of_peers_close(sp_config *config);
  */
 SP_MUST_CHECK sp_status sp_rows_of_peers_find(sp_shard_store **out, const sp_config *config,
 					      const sp_version *version, sp_error *err);
+
+/*
+ * Appends what is told of both sides, as members of a JSON object with a comma in front: "shards",
+ * what there is now, and "shard_events", counted since the start.  Nothing without the keys.
+ */
+void sp_rows_of_peers_tell(sp_buffer *json, const sp_config *config);
 
 /* Others are answered from this version from now on. */
 void sp_rows_of_peers_publish(const sp_config *config, const sp_version *version);

@@ -247,7 +247,7 @@ static void two_slices_answer_as_one_model(void **state)
 		"ev-frequency",  "ev-groups",     "ev-nested",         "ev-parts",
 		"ev-rows",       "ev-tables",     "ev-unneeded",       "ev-minimal",
 		"ev-wdl",        "ev-g3",         "ev-partitioned",    "ev-filter-counter",
-		"ev-filter-cbf", "ev-int32-keys", "ev-incremental", "ev-sequence"};
+		"ev-filter-cbf", "ev-int32-keys", "ev-incremental",    "ev-sequence"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -61,8 +61,9 @@ typedef struct sp_versions_report {
 	sp_reported_list refusals;      /* sp_reported_count by class */
 	int64_t last_load_ms, folds, last_fold_ms, reloads, rollbacks, pins;
 	int64_t memory;
-	sp_reported_list owners; /* sp_reported_count: bytes by owner */
-	sp_reported_list tables; /* sp_reported_table */
+	sp_reported_list owners;               /* sp_reported_count: bytes by owner */
+	sp_reported_list shards, shard_events; /* sp_reported_count: of other processors */
+	sp_reported_list tables;               /* sp_reported_table */
 } sp_versions_report;
 
 /* Errors: SP_CORRUPT if `json` is not such JSON, SP_NO_MEMORY. */
