@@ -700,9 +700,9 @@ static void a_misspelt_key_is_told_with_the_one_that_was_meant(void **state)
 static void what_deeprec_knows_and_has_no_effect_is_told(void **state)
 {
 	(void)state;
-	REMARKS(WITH("\"omp_num_threads\": 4, \"read_thread_num\": 3, \"cpusets\": null,"
+	REMARKS(WITH("\"omp_num_threads\": 4, \"kmp_blocktime\": \"s3cret\", \"cpusets\": null,"
 		     "\"gpu_ids_list\": \"0,1\""),
-		IDLE("gpu_ids_list"), IDLE("omp_num_threads"), IDLE("read_thread_num"));
+		IDLE("gpu_ids_list"), IDLE("omp_num_threads"), IDLE("kmp_blocktime"));
 	REMARKS(WITH("\"model_update_when_memory_is_short\": \"table_by_table\""),
 		"configuration key 'model_update_when_memory_is_short' is an earlier release's and "
 		"has no effect here");
