@@ -484,6 +484,9 @@ SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *
  * on servers ("redis"), servers are those known now, servers_up those connected, defaulted the keys
  * that had no answer in time and were answered as absent; round_trips, commands answered for all
  * tables of the version, and round_trip_us, their times added up.
+ *
+ * shards and shard_events, objects of numbers, are present where other processors hold rows or are
+ * answered (docs/sharding.md): what there is now, and what was counted since the start.
  */
 SERVING_PROCESSOR_API char *serving_processor_versions(void *model);
 

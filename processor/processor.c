@@ -15,6 +15,7 @@
 #include "processor/request/request.h"
 #include "processor/timeline/timeline.h"
 #include "processor/updater/updater.h"
+#include "processor/version/rows_of_peers.h"
 #include "processor/version/runtime.h"
 #include "session_group/published.h"
 #include "session_group/session_group.h"
@@ -86,6 +87,7 @@ static sp_status open_configured(sp_processor *processor, const char *json, sp_e
 	sessions = (sp_session_group_options){.count = ACQUIRE_SLOTS, .max_waiting = SIZE_MAX};
 	SP_TRY(sp_session_group_create(&processor->acquire_slots, &sessions, err));
 	SP_TRY(sp_timeline_open(&processor->timeline, config, err));
+	SP_TRY(sp_rows_of_peers_open(&processor->config, err));
 	SP_TRY(sp_updater_open(&processor->updater, config, processor->published, err));
 	atomic_store(&processor->serving, true);
 	log_ready(processor, start);
@@ -118,6 +120,7 @@ void sp_processor_close(sp_processor *processor)
 	pthread_mutex_destroy(&processor->pool_lock);
 	atomic_store(&processor->closing, true);
 	sp_updater_close(processor->updater);
+	sp_rows_of_peers_close(&processor->config);
 	sp_published_destroy(processor->published);
 	sp_session_group_destroy(processor->acquire_slots);
 	sp_session_group_destroy(processor->group);
@@ -261,6 +264,7 @@ char *sp_processor_versions(sp_processor *processor)
 	append_owners(&json, live);
 	if (live->stream != NULL)
 		append_stream(&json, live->stream);
+	sp_rows_of_peers_tell(&json, &processor->config);
 	sp_buffer_append_text(&json, ",\"tables\":");
 	append_tables(&json, live->weights);
 	sp_buffer_append_char(&json, '}');

@@ -4,6 +4,7 @@
 #include "model_loader/checkpoint/part_name.h"
 #include "model_loader/embedding/bucket_offsets.h"
 #include "model_loader/embedding/embedding_variable.h"
+#include "storage/shards/shard_rule.h"
 #include "storage/table/table_builder.h"
 
 /* Which rows of a variable a handle reads, for loading rows and columns. */
@@ -18,7 +19,7 @@ static inline bool sp_embedding__routes_to(int64_t key, int64_t part, int64_t pa
 static inline bool sp_embedding__selects(const sp_row_selection *s, int64_t key)
 {
 	return (s->part_count <= 1 || sp_embedding__routes_to(key, s->part, s->part_count)) &&
-	       (s->slice_count <= 1 || sp_embedding__routes_to(key, s->slice, s->slice_count));
+	       (s->slice_count <= 1 || sp_shard_of_key(key, (uint32_t)s->slice_count) == s->slice);
 }
 
 /*

@@ -240,15 +240,13 @@ static bool imports(const sp_embedding_set *set, sp_bytes base)
 	return false;
 }
 
-sp_status sp_embedding_set_check_policy(const sp_embedding_set *set, sp_error *err)
+static sp_status check_names(const sp_embedding_set *set, const char *at, sp_error *err)
 {
-	const char *at = set->policy != NULL ? set->policy->sharded_names : NULL;
-
 	while (at != NULL) {
 		const char *end = strchr(at, ';');
 		sp_bytes name = {at, end != NULL ? (size_t)(end - at) : strlen(at)};
 
-		if (name.size != 0 && !imports(set, name))
+		if (name.size != 0 && !sp_bytes_equal_text(name, "*") && !imports(set, name))
 			return sp_error_set(
 				err, SP_INVALID,
 				"embedding '%.*s' of embedding_names is not in the model",
@@ -256,6 +254,14 @@ sp_status sp_embedding_set_check_policy(const sp_embedding_set *set, sp_error *e
 		at = end != NULL ? end + 1 : NULL;
 	}
 	return SP_OK;
+}
+
+sp_status sp_embedding_set_check_policy(const sp_embedding_set *set, sp_error *err)
+{
+	if (set->policy == NULL)
+		return SP_OK;
+	SP_TRY(check_names(set, set->policy->sharded_names, err));
+	return check_names(set, set->policy->peers_names, err);
 }
 
 bool sp_embedding_set__wants_column(const sp_embedding_set *set, const sp_embedding_note *note,

@@ -324,7 +324,7 @@ static bool is_large(const loading *l, const job *j)
 	const sp_ssd_store *ssd = l->set->policy->ssd;
 	size_t spare = SPARE_BYTES / l->at_once;
 
-	if (l->set->policy->redis != NULL)
+	if (l->set->policy->redis != NULL || sp_load_policy_asks(l->set->policy, j->note->base))
 		return false;
 	if (ssd != NULL && j->bytes > sp_ssd_store_cache_bytes(ssd))
 		return false;

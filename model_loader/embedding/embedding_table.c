@@ -338,7 +338,10 @@ static sp_status make_full(sp_table **out, const load *l, sp_error *err)
 		return sp_table_create(out, &options, NULL, NULL, err);
 	}
 	describe_rows(which, l);
-	if (l->policy->redis != NULL) {
+	if (sp_load_policy_asks(l->policy, l->embedding->base)) {
+		status = sp_shard_tier_open(&tier, l->policy->shards, options.name, options.dim,
+					    err);
+	} else if (l->policy->redis != NULL) {
 		status = open_in_redis(&tier, l, options.name, err);
 	} else if (!belongs_on_ssd(l, &on_ssd)) {
 		status = find_full_rows(&rows, l, options.name, err);
@@ -449,6 +452,9 @@ size_t sp_embedding_expected_size(const sp_embedding *embedding, const sp_embedd
 		bytes = sp_ssd_store_cache_bytes(policy->ssd);
 	if (policy->redis != NULL && bytes > sp_redis_store_cache_bytes(policy->redis))
 		bytes = sp_redis_store_cache_bytes(policy->redis);
+	if (sp_load_policy_asks(policy, embedding->base) &&
+	    bytes > sp_shard_store_cache_bytes(policy->shards))
+		bytes = sp_shard_store_cache_bytes(policy->shards);
 	defaults = spec->default_row_count * spec->dim * sizeof(float); /* in memory already */
 	return sp_size_add(&bytes, bytes, defaults) ? bytes : SIZE_MAX;
 }

@@ -143,7 +143,7 @@ SP_MUST_CHECK sp_status sp_embedding_find_delta(sp_embedding *out, const sp_embe
 typedef struct sp_row_selection {
 	int64_t part; /* keys with key % 1000 % part_count == part */
 	int64_t part_count;
-	int64_t slice; /* of these, keys with key % 1000 % slice_count == slice */
+	int64_t slice; /* of these, the keys that storage/shards/shard_rule.h gives it */
 	int64_t slice_count;
 
 	int64_t frequency_floor; /* an admitted key has certainly been seen this often */

@@ -56,19 +56,29 @@ sp_status sp_load_policy_go_on(const sp_load_policy *policy, sp_error *err)
 						    : "something else could not be loaded");
 }
 
-bool sp_load_policy_shards(const sp_load_policy *policy, const char *name)
+static bool has_name(const char *names, const char *name)
 {
 	size_t size = strlen(name);
 
-	for (const char *at = policy->sharded_names; at != NULL;) {
+	for (const char *at = names; at != NULL;) {
 		const char *end = strchr(at, ';');
 		size_t length = end != NULL ? (size_t)(end - at) : strlen(at);
 
-		if (length == size && memcmp(at, name, size) == 0)
+		if ((length == size && memcmp(at, name, size) == 0) || (length == 1 && *at == '*'))
 			return true;
 		at = end != NULL ? end + 1 : NULL;
 	}
 	return false;
+}
+
+bool sp_load_policy_shards(const sp_load_policy *policy, const char *name)
+{
+	return has_name(policy->sharded_names, name);
+}
+
+bool sp_load_policy_asks(const sp_load_policy *policy, const char *name)
+{
+	return policy->shards != NULL && has_name(policy->peers_names, name);
 }
 
 bool sp_load_policy_compares_rows(const sp_load_policy *policy)

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "storage/format/row_format.h"
 #include "storage/redis/redis_tier.h"
+#include "storage/shards/shard_tier.h"
 #include "storage/ssd/ssd_tier.h"
 
 /*
@@ -61,9 +62,9 @@ typedef struct sp_load_policy {
 				     */
 
 	/*
-	 * Of the variables with these names (separated by ";") only one slice is held, the rows
-	 * with key % 1000 % slice_count == slice; all other keys are answered by zeros.  NULL: no
-	 * variables.
+	 * Of the variables with these names (separated by ";"; "*": all) only one slice is held,
+	 * the rows that storage/shards/shard_rule.h gives it; all other keys are answered by zeros.
+	 * NULL: no variables.
 	 */
 	const char *sharded_names;
 	int64_t slice;
@@ -99,6 +100,13 @@ typedef struct sp_load_policy {
 	 */
 	sp_redis_store *redis;
 	const sp_map *features;
+
+	/*
+	 * Not NULL: other processors hold the full checkpoints' rows of the variables with these
+	 * names (as above); belongs to the version that is loaded.
+	 */
+	sp_shard_store *shards;
+	const char *peers_names;
 
 	/*
 	 * Not NULL: no rows of full checkpoints are read.  It is told of each table, which is then
@@ -139,5 +147,8 @@ SP_MUST_CHECK sp_status sp_load_policy_go_on(const sp_load_policy *policy, sp_er
 
 /* Whether `name` is among policy->sharded_names. */
 bool sp_load_policy_shards(const sp_load_policy *policy, const char *name);
+
+/* Whether other processors hold its rows. */
+bool sp_load_policy_asks(const sp_load_policy *policy, const char *name);
 
 #endif

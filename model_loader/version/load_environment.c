@@ -239,6 +239,7 @@ static sp_status open_all(sp_load_environment *environment,
 						      : (sp_load_policy){.threads = 1};
 	environment->policy.ssd = sp_ssd_store_retain(options->ssd);
 	environment->policy.redis = sp_redis_store_retain(options->redis);
+	environment->policy.shards = sp_shard_store_retain(options->shards);
 	environment->policy.features = options->features;
 	environment->embeddings.policy = &environment->policy;
 	return SP_OK;
@@ -280,6 +281,7 @@ void sp_load_environment_destroy(sp_load_environment *environment)
 	sp_bundle_close(environment->delta);
 	sp_ssd_store_release(environment->policy.ssd);
 	sp_redis_store_release(environment->policy.redis);
+	sp_shard_store_release(environment->policy.shards);
 	sp_free(environment);
 }
 

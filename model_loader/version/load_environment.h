@@ -59,6 +59,7 @@ typedef struct sp_load_environment_options {
 	const sp_load_policy *policy; /* NULL: as DeepRec; its texts must outlive the environment */
 	sp_ssd_store *ssd;            /* replaces policy->ssd; the environment takes a reference */
 	sp_redis_store *redis;        /* the same for policy->redis */
+	sp_shard_store *shards;       /* and for policy->shards */
 	const sp_map *features;       /* replaces policy->features */
 
 	/*

@@ -25,8 +25,9 @@ typedef struct sp_weights_options {
 	const char *delta_prefix;
 
 	const sp_load_policy *policy; /* NULL: as DeepRec */
-	sp_ssd_store *ssd;     /* for tables larger than its memory; NULL: all stay in memory */
-	sp_redis_store *redis; /* has the rows; NULL: they are read from the checkpoint */
+	sp_ssd_store *ssd;      /* for tables larger than its memory; NULL: all stay in memory */
+	sp_redis_store *redis;  /* has the rows; NULL: they are read from the checkpoint */
+	sp_shard_store *shards; /* has rows of policy->peers_names; NULL: likewise */
 
 	/*
 	 * Limit on the bytes of a full checkpoint's weights, estimated from its index; 0: none.

@@ -91,6 +91,7 @@ static sp_status load_resources(sp_weights *weights, const sp_weights_options *o
 						   .features = &model->features,
 						   .ssd = options->ssd,
 						   .redis = options->redis,
+						   .shards = options->shards,
 						   .memory_limit = options->memory_limit,
 						   .file_root = model->savedmodel_dir};
 	const sp_tensor *feeds = NULL;

@@ -11,6 +11,7 @@
 #include "model_loader/embedding/load_policy.h"
 #include "object_store/object_store.h"
 #include "session_group/session_homes.h"
+#include "storage/shards/shard_server.h"
 
 /*
  * The configuration given to initialize(): DeepRec's keys and a few of ours, all described in
@@ -74,6 +75,14 @@ typedef struct sp_config {
 	int64_t image_keep;
 	int64_t model_update_intra_threads; /* 0: one per processor */
 	bool shard_embedding;
+	const char *shard_peers;  /* NULL: all rows are here */
+	const char *shard_listen; /* NULL: nobody else is answered */
+	int64_t shard_threads, shard_keep_seconds;
+	int64_t shard_timeout_ms, shard_hedge_ms;
+	int64_t shard_on_timeout; /* 1: the request fails */
+	/* Of the processor, set when it opens; NULL without the keys above. */
+	sp_shard_client *shard_client;
+	sp_shard_server *shard_server;
 	int64_t ev_storage_type; /* 12: rows that do not fit in memory are put on an SSD */
 	const char *ev_storage_path;
 	int64_t ev_storage_size; /* bytes per table in memory; the SSD's size is not used */

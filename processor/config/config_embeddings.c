@@ -62,6 +62,20 @@ static sp_status settle_sharding(sp_config *config, sp_error *err)
 	return SP_OK;
 }
 
+/* Also finds wrong addresses, as settle_redis(). */
+static sp_status settle_listening(sp_config *config, sp_error *err)
+{
+	sp_shard_address address;
+
+	if (config->shard_listen == NULL)
+		return SP_OK;
+	/* Others are answered from the full checkpoint's rows, which folding would change. */
+	config->update_fold_after_seconds = 0;
+	return sp_error_prefix(
+		err, sp_shard_address_parse(&address, sp_bytes_of(config->shard_listen), true, err),
+		"configuration key 'shard_listen'");
+}
+
 /* DeepRec's default size. */
 static const int64_t DEFAULT_STORAGE_SIZE = INT64_C(1) << 30;
 
@@ -151,15 +165,46 @@ static sp_status settle_row_stream(sp_config *config, sp_error *err)
 		return sp_error_set(err, SP_UNSUPPORTED,
 				    "configuration key 'row_stream_brokers': this build has no "
 				    "librdkafka");
-	if (config->shard_embedding)
+	if (config->shard_embedding || config->shard_peers != NULL)
 		return sp_error_set(err, SP_UNSUPPORTED,
-				    "configuration key 'shard_embedding' cannot be used with "
-				    "'row_stream_brokers'");
+				    "configuration key '%s' cannot be used with "
+				    "'row_stream_brokers'",
+				    config->shard_embedding ? "shard_embedding" : "shard_peers");
 	if (config->row_stream_model == NULL)
 		config->row_stream_model = config->model_name;
 	status = sp_row_source_check(config->row_stream_brokers, config->row_stream_properties,
 				     err);
 	return sp_error_prefix(err, status, "configuration key 'row_stream_properties'");
+}
+
+static sp_status settle_peers(sp_config *config, sp_error *err)
+{
+	static const char *const all = "*";
+	const char *unfit = find_unfit(config);
+	sp_shard_peers *peers;
+	sp_status status;
+
+	if (config->shard_peers == NULL)
+		return SP_OK;
+	if (unfit != NULL || is_in_redis(config) || config->shard_listen != NULL)
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "configuration key '%s' cannot be used with 'shard_peers'",
+				    unfit != NULL                  ? unfit
+				    : config->shard_listen != NULL ? "shard_listen"
+								   : "feature_store_type");
+	config->embeddings.peers_names = config->embedding_names != NULL &&
+							 config->embedding_names[0] != '\0'
+						 ? config->embedding_names
+						 : all;
+	peers = sp_arena_alloc(config->arena, sizeof(*peers));
+	SP_NEED_MEMORY(peers, err, "the configuration");
+	status = sp_shard_peers_parse(peers, config->shard_peers, err);
+	if (status == SP_OK && config->shard_instance_count != 0 &&
+	    config->shard_instance_count != peers->slices)
+		status = sp_error_set(err, SP_INVALID,
+				      "there are %u slices, and 'shard_instance_count' is %lld",
+				      peers->slices, (long long)config->shard_instance_count);
+	return sp_error_prefix(err, status, "configuration key 'shard_peers'");
 }
 
 static sp_status check_blending(const sp_load_policy *policy, sp_error *err)
@@ -184,6 +229,8 @@ sp_status sp_config__settle_embeddings(sp_config *config, sp_error *err)
 	SP_TRY(settle_storage(config, err));
 	SP_TRY(settle_redis(config, err));
 	SP_TRY(settle_row_stream(config, err));
+	SP_TRY(settle_peers(config, err));
+	SP_TRY(settle_listening(config, err));
 	SP_TRY(check_blending(policy, err));
 	policy->absent_keys_are_zeros = config->unseen_key_policy == 1;
 	policy->ignore_new_keys = config->update_new_key == 1;

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "incremental/identity.h"
 #include "processor/updater/updater_internal.h"
+#include "processor/version/rows_of_peers.h"
 #include "processor/warmup/replay.h"
 #include "processor/warmup/warmup.h"
 #include "processor/warmup/warmup_recorded.h"
@@ -174,6 +175,7 @@ static sp_status warm_version(sp_update_state *u, const sp_version *version, sp_
 static void publish(sp_update_state *u, sp_version *version)
 {
 	sp_versions_publish(&u->versions, version);
+	sp_rows_of_peers_publish(u->source.config, version);
 	sp_fold_schedule(&u->fold, u->source.config, &u->versions);
 }
 

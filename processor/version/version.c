@@ -7,6 +7,7 @@
 #include "engine/rows/row_proof.h"
 #include "incremental/identity.h"
 #include "processor/version/rows_in_redis.h"
+#include "processor/version/rows_of_peers.h"
 #include "storage/ssd/ssd_tier.h"
 
 /* -------------------------------------------------------------- rows on an SSD */
@@ -180,6 +181,8 @@ static sp_status load_weights(sp_version *version, sp_model *model, const sp_con
 	SP_TRY(open_ssd(&options.ssd, config, rows, err));
 	if (config->feature_store_type >= SP_FEATURES_IN_REDIS)
 		SP_TRY(identify_rows(&version->redis_content, rows, err));
+	if (config->shard_client != NULL || config->shard_server != NULL)
+		SP_TRY(identify_rows(&version->peers_content, rows, err));
 	source = (sp_publish_source){.prefix = rows,
 				     .content = version->redis_content,
 				     .is_own = options.checkpoint_prefix == NULL,
@@ -188,8 +191,11 @@ static sp_status load_weights(sp_version *version, sp_model *model, const sp_con
 				     .only_finite = config->embeddings.only_finite};
 	status = sp_rows_in_redis_find(&options.redis, model, config, &source, err);
 	if (status == SP_OK)
+		status = sp_rows_of_peers_find(&options.shards, config, version, err);
+	if (status == SP_OK)
 		status = sp_weights_load(&version->weights, model, &options, err);
 	sp_redis_store_release(options.redis);
+	sp_shard_store_release(options.shards);
 	if (status == SP_OK && options.ssd != NULL)
 		sp_ssd_store_delete_others(options.ssd);
 	sp_ssd_store_release(options.ssd);
@@ -357,6 +363,7 @@ static sp_status make_on(sp_version **out, const sp_version *from, const char *d
 	version->stream = sp_row_stream_retain(from->stream);
 	version->content = from->content;
 	version->files = from->files;
+	version->peers_content = from->peers_content;
 	version->redis_content = from->redis_content;
 	return SP_OK;
 }

@@ -37,6 +37,7 @@ typedef struct sp_version {
 	_Atomic(struct sp_processor *) processor;
 
 	/* For updater/versions.h and the catalog. */
+	uint64_t peers_content;  /* identity of its rows for other processors, or in them; else 0 */
 	uint64_t redis_content;  /* identity of its rows in Redis; 0: they are not there */
 	int64_t keep_ns;         /* when its rows in Redis are to be kept (rows_kept.h) */
 	uint64_t number;         /* in the catalog */

@@ -8,7 +8,6 @@
 
 enum {
 	MS = 1000000,
-	LIMIT_MS = 5,
 	PATIENCE_MS = 5000,
 	GRACE_MS = 200,
 	HPS_PARTITIONS = 16,
@@ -87,7 +86,7 @@ static sp_status read_record(sp_redis_store *store, const sp_redis_store_options
 static sp_status find_versioned(sp_redis_store *store, const sp_redis_store_options *options,
 				sp_error *err)
 {
-	const char *key = sp_redis_version_name(store->arena, store->model, options->full);
+	const char *key = sp_redis_version_name(store->remote.arena, store->model, options->full);
 
 	SP_NEED_MEMORY(key, err, "the name of a version");
 	SP_TRY(read_record(store, options, key, err));
@@ -189,27 +188,25 @@ static sp_status find_version(sp_redis_store *store, const sp_redis_store_option
 
 static sp_status create(sp_redis_store **out, const sp_redis_store_options *options, sp_error *err)
 {
+	const sp_remote_options how = {.limit_ms = options->limit_ms,
+				       .fails = options->fails,
+				       .cache_bytes = options->cache_bytes,
+				       .policy = options->policy};
 	sp_redis_store *store = sp_alloc_zero(1, sizeof(*store));
+	sp_status status;
 
 	SP_NEED_MEMORY(store, err, "tables in Redis");
-	atomic_init(&store->references, 1);
-	pthread_mutex_init(&store->lock, NULL);
-	for (size_t i = 0; i < SP_REDIS_CHAIN_LOCKS; i++)
-		pthread_mutex_init(&store->chain_locks[i], NULL);
+	status = sp_remote_store_init(&store->remote, &sp_redis__source, &how, err);
 	store->layout = options->layout;
 	store->is_cluster = options->is_cluster;
-	store->fails = options->fails;
 	store->keep_s = options->keep_s;
-	store->start_ns = sp_clock_now_ns();
-	store->limit_ms = options->limit_ms != 0 ? options->limit_ms : LIMIT_MS;
 	store->patience_ms = options->patience_ms != 0 ? options->patience_ms : PATIENCE_MS;
-	store->cache_bytes = options->cache_bytes;
-	store->policy = options->policy;
 	store->model = sp_alloc_text(options->model);
-	store->arena = sp_arena_create(4096);
-	if (store->model == NULL || store->arena == NULL) {
-		sp_redis_store_release(store);
-		return sp_no_memory(err, "tables in Redis");
+	if (status == SP_OK && store->model == NULL)
+		status = sp_no_memory(err, "tables in Redis");
+	if (status != SP_OK) {
+		sp_redis__store_close(&store->remote);
+		return status;
 	}
 	*out = store;
 	return SP_OK;
@@ -234,37 +231,28 @@ sp_status sp_redis_store_open(sp_redis_store **out, const sp_redis_store_options
 
 sp_redis_store *sp_redis_store_retain(sp_redis_store *store)
 {
-	if (store != NULL)
-		atomic_fetch_add_explicit(&store->references, 1, memory_order_relaxed);
-	return store;
+	return (sp_redis_store *)sp_remote_store_retain((sp_remote_store *)store);
 }
 
 void sp_redis_store_release(sp_redis_store *store)
 {
-	if (store == NULL ||
-	    atomic_fetch_sub_explicit(&store->references, 1, memory_order_acq_rel) != 1)
-		return;
+	sp_remote_store_release((sp_remote_store *)store);
+}
+
+void sp_redis__store_close(sp_remote_store *base)
+{
+	sp_redis_store *store = (sp_redis_store *)base;
+
 	/* The last answers come here. */
 	sp_redis_client_destroy(store->client);
-	for (sp_redis_shelf *shelf = store->shelves; shelf != NULL; shelf = shelf->next)
-		sp_row_cache_destroy(shelf->cache);
-	while (store->free != NULL) {
-		sp_redis_fetch *fetch = store->free;
-
-		store->free = fetch->next;
-		sp_redis__fetch_free(fetch);
-	}
-	pthread_mutex_destroy(&store->lock);
-	for (size_t i = 0; i < SP_REDIS_CHAIN_LOCKS; i++)
-		pthread_mutex_destroy(&store->chain_locks[i]);
-	sp_arena_destroy(store->arena);
+	sp_remote_store_fini(base);
 	sp_free(store->model);
 	sp_free(store);
 }
 
 size_t sp_redis_store_cache_bytes(const sp_redis_store *store)
 {
-	return store->cache_bytes;
+	return store->remote.options.cache_bytes;
 }
 
 void sp_redis_store_counters(const sp_redis_store *store, sp_redis_counters *out)
@@ -274,23 +262,30 @@ void sp_redis_store_counters(const sp_redis_store *store, sp_redis_counters *out
 
 /* ---- tables ---- */
 
+static sp_redis_store *store_of(const sp_redis_shelf *shelf)
+{
+	return (sp_redis_store *)shelf->base.store;
+}
+
 static sp_status name_hashes(sp_redis_shelf *shelf, sp_error *err)
 {
-	const sp_redis_store *store = shelf->store;
+	const sp_redis_store *store = store_of(shelf);
 
-	shelf->hashes = sp_arena_array(store->arena, shelf->partitions, sizeof(*shelf->hashes));
-	SP_NEED_MEMORY(shelf->hashes, err, "table '%s' in Redis", shelf->name);
+	shelf->hashes = sp_arena_array(store->remote.arena, shelf->partitions,
+				       sizeof(*shelf->hashes));
+	SP_NEED_MEMORY(shelf->hashes, err, "table '%s' in Redis", shelf->base.name);
 	for (size_t p = 0; p < shelf->partitions; p++) {
 		if (store->layout == SP_REDIS_VERSIONED)
-			shelf->hashes[p] = sp_redis_hash_name(store->arena, store->model,
-							      shelf->name, &store->version, p);
+			shelf->hashes[p] = sp_redis_hash_name(store->remote.arena, store->model,
+							      shelf->base.name, &store->version, p);
 		else if (store->layout == SP_REDIS_HPS)
-			shelf->hashes[p] = sp_redis_hps_name(store->arena, store->model,
-							     shelf->name, p);
+			shelf->hashes[p] = sp_redis_hps_name(store->remote.arena, store->model,
+							     shelf->base.name, p);
 		else
-			shelf->hashes[p] = sp_redis_tfra_name(store->arena, store->model,
-							      shelf->name, p, shelf->partitions);
-		SP_NEED_MEMORY(shelf->hashes[p], err, "table '%s' in Redis", shelf->name);
+			shelf->hashes[p] = sp_redis_tfra_name(store->remote.arena, store->model,
+							      shelf->base.name, p,
+							      shelf->partitions);
+		SP_NEED_MEMORY(shelf->hashes[p], err, "table '%s' in Redis", shelf->base.name);
 	}
 	return SP_OK;
 }
@@ -304,24 +299,24 @@ static sp_status read_row_count(sp_redis_shelf *shelf, const sp_redis_batch *bat
 		char number[24] = "";
 
 		if (answer->kind != SP_REDIS_ARRAY || answer->integer != 2 ||
-		    !is_text(&answer[1], shelf->store->mark))
+		    !is_text(&answer[1], store_of(shelf)->mark))
 			return sp_error_set(
 				err, SP_IO,
 				"Redis does not have all of table '%s': hash '%s' has no "
 				"mark of this version",
-				shelf->name, shelf->hashes[p]);
+				shelf->base.name, shelf->hashes[p]);
 		if (answer[2].kind == SP_REDIS_STRING && answer[2].size < sizeof(number))
 			memcpy(number, answer[2].text, answer[2].size);
 		total += strtoull(number, NULL, 10);
 	}
-	shelf->row_count = total;
+	shelf->base.row_count = total;
 	return SP_OK;
 }
 
 /* Each hash must have its mark. */
 static sp_status count_rows(sp_redis_shelf *shelf, sp_error *err)
 {
-	sp_redis_batch *batch = sp_redis_batch_create(shelf->store->client);
+	sp_redis_batch *batch = sp_redis_batch_create(store_of(shelf)->client);
 	sp_status status;
 
 	SP_NEED_MEMORY(batch, err, "a question to Redis");
@@ -334,7 +329,7 @@ static sp_status count_rows(sp_redis_shelf *shelf, sp_error *err)
 		sp_redis_batch_add_text(batch, SP_REDIS_MARK_FIELD);
 		sp_redis_batch_add_text(batch, SP_REDIS_ROWS_FIELD);
 	}
-	status = ask(shelf->store, batch, err);
+	status = ask(store_of(shelf), batch, err);
 	if (status == SP_OK)
 		status = read_row_count(shelf, batch, err);
 	sp_redis_batch_release(batch);
@@ -347,8 +342,9 @@ static sp_status take_features(sp_redis_shelf *shelf, const sp_redis_table *tabl
 		return sp_error_set(err, SP_INVALID,
 				    "table '%s' has no number in DeepRec's layout in Redis",
 				    table->name);
-	shelf->features = sp_arena_copy(shelf->store->arena, table->features, table->feature_count,
-					table->feature_count, sizeof(*shelf->features));
+	shelf->features = sp_arena_copy(store_of(shelf)->remote.arena, table->features,
+					table->feature_count, table->feature_count,
+					sizeof(*shelf->features));
 	SP_NEED_MEMORY(shelf->features, err, "table '%s' in Redis", table->name);
 	shelf->feature_count = shelf->partitions = table->feature_count;
 	return SP_OK;
@@ -358,20 +354,20 @@ static sp_status take_features(sp_redis_shelf *shelf, const sp_redis_table *tabl
 static sp_status describe(sp_redis_shelf **out, sp_redis_store *store, const sp_redis_table *table,
 			  sp_error *err)
 {
-	sp_redis_shelf *shelf = sp_arena_zeros(store->arena, 1, sizeof(*shelf));
+	sp_redis_shelf *shelf = sp_arena_zeros(store->remote.arena, 1, sizeof(*shelf));
 
 	SP_NEED_MEMORY(shelf, err, "table '%s' in Redis", table->name);
-	shelf->store = store;
-	shelf->dim = table->dim;
+	shelf->base.store = &store->remote;
+	shelf->base.dim = table->dim;
 	shelf->key_size = table->key_size;
-	shelf->row_size = sp_row_format_size(store->version.format, table->dim);
-	shelf->ages = store->keep_s != 0 &&
-		      (store->layout == SP_REDIS_HPS || store->layout == SP_REDIS_TFRA);
-	shelf->codec = sp_row_codec_find(store->version.format);
+	shelf->base.row_size = sp_row_format_size(store->version.format, table->dim);
+	if (store->layout == SP_REDIS_HPS || store->layout == SP_REDIS_TFRA)
+		shelf->base.keep_s = store->keep_s;
+	shelf->base.codec = sp_row_codec_find(store->version.format);
 	shelf->partitions = store->version.partitions;
-	shelf->row_count = SIZE_MAX;
-	shelf->name = sp_arena_text(store->arena, sp_bytes_of(table->name));
-	SP_NEED_MEMORY(shelf->name, err, "table '%s' in Redis", table->name);
+	shelf->base.row_count = SIZE_MAX;
+	shelf->base.name = sp_arena_text(store->remote.arena, sp_bytes_of(table->name));
+	SP_NEED_MEMORY(shelf->base.name, err, "table '%s' in Redis", table->name);
 	if (store->layout == SP_REDIS_DEEPREC)
 		SP_TRY(take_features(shelf, table, err));
 	else
@@ -383,24 +379,12 @@ static sp_status describe(sp_redis_shelf **out, sp_redis_store *store, const sp_
 sp_status sp_redis__shelf_create(sp_redis_shelf **out, sp_redis_store *store,
 				 const sp_redis_table *table, sp_error *err)
 {
-	sp_redis_shelf *shelf = NULL;
-	sp_row_cache_options cache;
 	sp_status status;
 
-	pthread_mutex_lock(&store->lock);
-	status = describe(&shelf, store, table, err);
-	pthread_mutex_unlock(&store->lock);
+	pthread_mutex_lock(&store->remote.lock);
+	status = describe(out, store, table, err);
+	pthread_mutex_unlock(&store->remote.lock);
 	if (status == SP_OK && store->layout == SP_REDIS_VERSIONED)
-		status = count_rows(shelf, err);
-	SP_TRY(status);
-	cache = (sp_row_cache_options){.row_size = sp_redis__kept_size(shelf),
-				       .cap_bytes = store->cache_bytes,
-				       .policy = store->policy};
-	SP_TRY(sp_row_cache_create(&shelf->cache, &cache, err));
-	pthread_mutex_lock(&store->lock);
-	shelf->next = store->shelves;
-	store->shelves = shelf;
-	pthread_mutex_unlock(&store->lock);
-	*out = shelf;
-	return SP_OK;
+		status = count_rows(*out, err);
+	return status;
 }

@@ -12,24 +12,15 @@
 #include "storage/table/tier.h"
 
 /*
- * Tables whose rows are in Redis, in one of its layouts (storage/redis/layout.h).  Hot rows are
- * also cached in memory (storage/cache/row_cache.h), and so are keys that Redis is known not to
- * have.
- *
- * The keys that a call lacks, of all its tables, are sorted, repeats are dropped, and keys that
- * another call has asked for already are waited for only.  The others are one batch: a command per
- * hash, and of a long one per 512 keys.  A call waits until its deadline, or until the store's time
- * limit has passed.  Keys without an answer by then are answered by their default rows and counted,
- * or the call fails.  Answers that come later go to the cache.
+ * Tables whose rows are in Redis, in one of its layouts (storage/redis/layout.h), with the cache
+ * and the rules of storage/remote/remote_tier.h.  What a call lacks is one batch: a command per
+ * hash, and of a long one per 512 keys.
  *
  * A key counts as absent only if the rest of the table is certainly there: in our layout the hash
  * still has its mark, in DeepRec's the database still has the version.  Otherwise it counts as not
  * answered, as do rows of another size.
  *
- * Rows of the layouts hps and tfra may change at any time: what is in memory is asked for again
- * when it is older than keep_s.
- *
- * After a while a read allocates nothing.
+ * Rows of the layouts hps and tfra may change at any time: they age.
  */
 
 /* Shared by the tables of one model version. */

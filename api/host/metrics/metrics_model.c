@@ -203,6 +203,16 @@ static void write_pinned(const page *p, sp_metric metric)
 	add_one(p, metric, p->report->pinned.is_present);
 }
 
+static void write_shards(const page *p, sp_metric metric)
+{
+	bool is_now = metric == SP_METRIC_SHARDS;
+	const sp_reported_list *list = is_now ? &p->report->shards : &p->report->shard_events;
+	const sp_reported_count *items = list->items;
+
+	for (size_t i = 0; i < list->count; i++)
+		add(p, metric, is_now ? "what" : "event", items[i].name, (double)items[i].count);
+}
+
 /* --------------------------------------------------------------------- tables */
 
 typedef enum which {
@@ -346,6 +356,8 @@ static const struct {
 	{SP_METRIC_FOLDS, write_number},
 	{SP_METRIC_FOLD_DURATION, write_number},
 	{SP_METRIC_ORDERS, write_orders},
+	{SP_METRIC_SHARDS, write_shards},
+	{SP_METRIC_SHARD_EVENTS, write_shards},
 	{SP_METRIC_TABLE_ROWS, write_tables},
 	{SP_METRIC_TABLE_OVERLAY_ROWS, write_tables},
 	{SP_METRIC_TABLE_MEMORY, write_tables},

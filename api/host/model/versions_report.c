@@ -229,6 +229,8 @@ sp_status sp_versions_report_read(sp_versions_report *out, const char *json, sp_
 					 {"counts", 0, read_all_counts},
 					 {"memory", AT(memory), read_number},
 					 {"owners", AT(owners), read_counts},
+					 {"shards", AT(shards), read_counts},
+					 {"shard_events", AT(shard_events), read_counts},
 					 {"tables", AT(tables), read_tables},
 					 {"row_stream", AT(row_stream), read_stream},
 					 {NULL, 0, NULL}};

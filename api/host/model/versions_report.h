@@ -70,8 +70,9 @@ typedef struct sp_versions_report {
 	sp_reported_list refusals;      /* sp_reported_count by class */
 	int64_t last_load_ms, folds, last_fold_ms, reloads, rollbacks, pins;
 	int64_t memory;
-	sp_reported_list owners; /* sp_reported_count: bytes by owner */
-	sp_reported_list tables; /* sp_reported_table */
+	sp_reported_list owners;               /* sp_reported_count: bytes by owner */
+	sp_reported_list shards, shard_events; /* sp_reported_count: of other processors */
+	sp_reported_list tables;               /* sp_reported_table */
 	sp_reported_stream row_stream;
 } sp_versions_report;
 

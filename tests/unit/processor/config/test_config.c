@@ -350,6 +350,49 @@ static void redis_needs_an_address_and_rows_as_they_are(void **state)
 	       "redis");
 }
 
+#define AT_PEERS "\"shard_peers\": \"a:1,b:2;unix:/c\""
+
+static void peers_hold_rows_as_they_are(void **state)
+{
+	sp_config config;
+
+	(void)state;
+	config = parse(WITH(AT_PEERS ", \"shard_instance_count\": 2"));
+	assert_string_equal(config.embeddings.peers_names, "*");
+	assert_null(config.embeddings.sharded_names);
+	assert_int_equal(config.shard_timeout_ms, 5);
+	assert_int_equal(config.shard_hedge_ms, 2);
+	assert_int_equal(config.shard_on_timeout, 0);
+	sp_config_fini(&config);
+	config = parse(WITH(AT_PEERS ", \"embedding_names\": \"u;v\""));
+	assert_string_equal(config.embeddings.peers_names, "u;v");
+	sp_config_fini(&config);
+	refuse(WITH(AT_PEERS ", \"shard_instance_count\": 3"), SP_INVALID,
+	       "configuration key 'shard_peers': there are 2 slices, and 'shard_instance_count' "
+	       "is 3");
+	refuse(WITH("\"shard_peers\": \"a;b:1\""), SP_INVALID,
+	       "configuration key 'shard_peers': 'a' is neither HOST:PORT nor unix:PATH");
+	refuse(WITH(AT_PEERS ", \"ev_image_path\": \"/i\""), SP_UNSUPPORTED,
+	       "configuration key 'ev_image_path' cannot be used with 'shard_peers'");
+	refuse(WITH(AT_PEERS ", \"shard_listen\": \"a:1\""), SP_UNSUPPORTED,
+	       "configuration key 'shard_listen' cannot be used with 'shard_peers'");
+	refuse(WITH(AT_PEERS ", " IN_REDIS "\"h:1\""), SP_UNSUPPORTED,
+	       "configuration key 'feature_store_type' cannot be used with 'shard_peers'");
+}
+
+static void others_are_answered_from_full_checkpoints(void **state)
+{
+	sp_config config = parse(WITH("\"shard_listen\": \"[::]:9400\""));
+
+	(void)state;
+	assert_true(config.update_fold_after_seconds == 0);
+	assert_int_equal(config.shard_threads, 1);
+	assert_int_equal(config.shard_keep_seconds, 600);
+	sp_config_fini(&config);
+	refuse(WITH("\"shard_listen\": \"9400\""), SP_INVALID,
+	       "configuration key 'shard_listen': '9400' is neither HOST:PORT nor unix:PATH");
+}
+
 static void an_ssd_needs_a_path_and_has_a_size(void **state)
 {
 	sp_config config = parse(WITH("\"ev_storage_type\": 12, \"ev_storage_path\": \"/ssd\""));
@@ -903,6 +946,8 @@ int main(void)
 		cmocka_unit_test(the_type_of_the_store_and_the_paths_agree),
 		cmocka_unit_test(row_streams_have_properties_of_librdkafka),
 		cmocka_unit_test(redis_needs_an_address_and_rows_as_they_are),
+		cmocka_unit_test(peers_hold_rows_as_they_are),
+		cmocka_unit_test(others_are_answered_from_full_checkpoints),
 		cmocka_unit_test(an_ssd_needs_a_path_and_has_a_size),
 		cmocka_unit_test(rules_are_for_names),
 		cmocka_unit_test(sharding_says_which_slice),

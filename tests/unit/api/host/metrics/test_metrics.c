@@ -144,7 +144,9 @@ static const char told[] =
 	"\"for_ms\":1,\"known_ms\":99999,\"why\":\"old\"}],"
 	"\"live\":{\"full_step\":100,\"delta_step\":-1,\"for_ms\":4500},"
 	"\"newest\":{\"full_step\":100,\"delta_step\":130,\"lag_ms\":9125},\"new\":[{}]," COUNTS
-	",\"memory\":1074340000,\"tables\":[{\"table\":\"item \\\\ emb\",\"dim\":16,\"rows\":9000,"
+	",\"memory\":1074340000,\"shards\":{\"peers\":2,\"peers_up\":1},"
+	"\"shard_events\":{\"asked\":9,\"hedged\":3},\"tables\":[{\"table\":\"item \\\\ "
+	"emb\",\"dim\":16,\"rows\":9000,"
 	"\"overlay_rows\":120,\"memory\":640000,\"keys\":700,\"absent\":17},"
 	"{\"table\":\"user_emb\",\"dim\":16,\"rows\":8,"
 	"\"overlay_rows\":0,\"memory\":7,\"keys\":512,\"absent\":3,\"tier\":\"ssd\","
@@ -177,6 +179,8 @@ static void versions_are_told(void **state)
 	(void)state;
 	write_told(told);
 	assert_line(P "model_memory_bytes" M "} 1074340000");
+	assert_line(P "shards" M ",what=\"peers_up\"} 1");
+	assert_line(P "shard_events_total" M ",event=\"hedged\"} 3");
 	assert_line(P "versions" M ",state=\"live\"} 1");
 	assert_line(P "versions" M ",state=\"refused\"} 2");
 	assert_line(P "versions" M ",state=\"discovered\"} 0");

@@ -1,0 +1,283 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/size.h"
+#include "base/thread.h"
+#include "storage/remote/remote_tier.h"
+
+/*
+ * Rows on their way are found by table and key in the store's chains, from the moment they are
+ * wanted until the last answer of their fetch has come and they are filed in the cache.  Answers
+ * come in a source's thread, which writes a row's bytes once, then its state.
+ */
+
+enum {
+	KEPT_FETCHES = 64,
+	KEPT_BYTES = 4 << 20,
+};
+
+/* ---- life ---- */
+
+static sp_remote_fetch *take_free(sp_remote_store *store)
+{
+	sp_remote_fetch *fetch;
+
+	pthread_mutex_lock(&store->lock);
+	fetch = store->free;
+	if (fetch != NULL) {
+		store->free = fetch->next;
+		store->free_count--;
+	}
+	pthread_mutex_unlock(&store->lock);
+	return fetch;
+}
+
+/* Room for `count` items, without what is in it; false: no memory. */
+static bool make_room(void *list, size_t *capacity, size_t count, size_t size)
+{
+	void **items = list;
+	size_t more = count + count / 4;
+
+	if (count <= *capacity)
+		return true;
+	sp_free(*items);
+	*capacity = 0;
+	*items = sp_alloc_zero(more, size);
+	if (*items == NULL)
+		return false;
+	*capacity = more;
+	return true;
+}
+
+sp_remote_fetch *sp_remote__fetch_create(sp_remote_store *store, size_t count, size_t bytes)
+{
+	sp_remote_fetch *fetch = take_free(store);
+
+	if (fetch == NULL) {
+		fetch = sp_alloc_zero(1, sizeof(*fetch));
+		if (fetch == NULL)
+			return NULL;
+		fetch->store = store;
+		pthread_mutex_init(&fetch->lock, NULL);
+		sp_condition_init(&fetch->done);
+	}
+	fetch->count = fetch->size = 0;
+	fetch->is_confirmed = fetch->is_done = fetch->is_left = false;
+	fetch->reason[0] = '\0';
+	atomic_init(&fetch->references, 1);
+	if (make_room(&fetch->rows, &fetch->capacity, count, sizeof(*fetch->rows)) &&
+	    make_room(&fetch->states, &fetch->state_capacity, count, 1) &&
+	    make_room(&fetch->bytes, &fetch->byte_capacity, bytes, 1) &&
+	    make_room(&fetch->own, &fetch->own_capacity, store->source->own_size(count), 1))
+		return fetch;
+	sp_remote__fetch_free(fetch);
+	return NULL;
+}
+
+void sp_remote__fetch_free(sp_remote_fetch *fetch)
+{
+	pthread_cond_destroy(&fetch->done);
+	pthread_mutex_destroy(&fetch->lock);
+	sp_free(fetch->rows);
+	sp_free(fetch->states);
+	sp_free(fetch->bytes);
+	sp_free(fetch->own);
+	sp_free(fetch);
+}
+
+void sp_remote__fetch_release(sp_remote_fetch *fetch)
+{
+	sp_remote_store *store = fetch->store;
+
+	if (atomic_fetch_sub_explicit(&fetch->references, 1, memory_order_acq_rel) != 1)
+		return;
+	pthread_mutex_lock(&store->lock);
+	if (store->free_count < KEPT_FETCHES && fetch->byte_capacity <= KEPT_BYTES) {
+		fetch->next = store->free;
+		store->free = fetch;
+		store->free_count++;
+		fetch = NULL;
+	}
+	pthread_mutex_unlock(&store->lock);
+	if (fetch != NULL)
+		sp_remote__fetch_free(fetch);
+}
+
+/* ---- rows on their way ---- */
+
+static sp_remote_row **chain_of(sp_remote_store *store, const sp_remote_shelf *shelf, int64_t key)
+{
+	uint64_t h = ((uint64_t)key ^ (uintptr_t)shelf) * 0x9e3779b97f4a7c15u;
+
+	return &store->chains[h >> 32 & (SP_REMOTE_CHAINS - 1)];
+}
+
+/* Neighbours have different locks. */
+static pthread_mutex_t *lock_of(sp_remote_store *store, sp_remote_row *const *chain)
+{
+	return &store->chain_locks[(size_t)(chain - store->chains) % SP_REMOTE_CHAIN_LOCKS];
+}
+
+sp_remote_row *sp_remote__fetch_want(sp_remote_fetch *own, sp_remote_shelf *shelf, int64_t key,
+				     uint32_t partition)
+{
+	sp_remote_row **chain = chain_of(own->store, shelf, key), *row;
+	pthread_mutex_t *lock = lock_of(own->store, chain);
+
+	pthread_mutex_lock(lock);
+	for (row = *chain; row != NULL; row = row->next)
+		if (row->key == key && row->shelf == shelf)
+			break;
+	if (row == NULL) {
+		atomic_store_explicit(&own->states[own->count], SP_REMOTE_ROW_OPEN,
+				      memory_order_relaxed);
+		row = &own->rows[own->count++];
+		row->next = *chain;
+		row->fetch = own;
+		row->shelf = shelf;
+		row->key = key;
+		row->partition = partition;
+		row->at = own->size;
+		own->size += sp_remote__kept_size(shelf);
+		*chain = row;
+	}
+	atomic_fetch_add_explicit(&row->fetch->references, 1, memory_order_relaxed);
+	pthread_mutex_unlock(lock);
+	return row;
+}
+
+/* The row is not on its way any more. */
+static void unchain(sp_remote_store *store, const sp_remote_row *row)
+{
+	sp_remote_row **at = chain_of(store, row->shelf, row->key);
+	pthread_mutex_t *lock = lock_of(store, at);
+
+	pthread_mutex_lock(lock);
+	while (*at != row)
+		at = &(*at)->next;
+	*at = row->next;
+	pthread_mutex_unlock(lock);
+}
+
+/* Offers a row to the cache. */
+static void keep(const sp_remote_row *row, sp_remote_row_state state)
+{
+	sp_remote_shelf *shelf = row->shelf;
+	const char *bytes = row->fetch->bytes + row->at;
+
+	if (state == SP_REMOTE_ROW_FOUND)
+		sp_remote__count_up(&shelf->bytes_read, shelf->row_size);
+	if (shelf->keep_s != 0) /* an older row of the key may be held */
+		sp_row_cache_replace(shelf->cache, row->key, bytes);
+	else if (state == SP_REMOTE_ROW_ABSENT)
+		bytes = NULL;
+	sp_row_cache_fill(shelf->cache, row->key, bytes);
+}
+
+/* When the fetch is done. */
+static void file_away(sp_remote_fetch *fetch)
+{
+	for (size_t i = 0; i < fetch->count; i++) {
+		const sp_remote_row *row = &fetch->rows[i];
+		sp_remote_row_state state = sp_remote__row_state(row, true);
+
+		if (state != SP_REMOTE_ROW_OPEN)
+			keep(row, state);
+		unchain(fetch->store, row);
+	}
+}
+
+void sp_remote__fetch_leave(sp_remote_fetch *fetch)
+{
+	bool is_done;
+
+	pthread_mutex_lock(&fetch->lock);
+	is_done = fetch->is_done;
+	fetch->is_left = !is_done;
+	pthread_mutex_unlock(&fetch->lock);
+	if (is_done)
+		file_away(fetch);
+}
+
+/* ---- answers ---- */
+
+void sp_remote_fetch_note(sp_remote_fetch *fetch, const char *text, size_t size)
+{
+	if (fetch->reason[0] == '\0')
+		snprintf(fetch->reason, sizeof(fetch->reason), "%.*s",
+			 (int)(size < sizeof(fetch->reason) ? size : sizeof(fetch->reason) - 1),
+			 text);
+}
+
+/* Writes the stamp behind the row.  An absent key has one, too, behind zeros. */
+static void stamp(const sp_remote_shelf *shelf, char *bytes, bool is_absent)
+{
+	sp_remote_stamp value = sp_remote__age(shelf->store, sp_clock_now_ns()) << 1 | is_absent;
+
+	if (is_absent)
+		memset(bytes, 0, shelf->row_size);
+	memcpy(bytes + shelf->row_size, &value, sizeof(value));
+}
+
+static void answer(sp_remote_fetch *fetch, const sp_remote_run *run, size_t index,
+		   const void *bytes, sp_remote_row_state how)
+{
+	char *to = fetch->bytes + run->at + index * sp_remote__kept_size(run->shelf);
+	_Atomic uint8_t *state = &fetch->states[run->first + index];
+
+	if (atomic_load_explicit(state, memory_order_relaxed) != SP_REMOTE_ROW_OPEN)
+		return;
+	if (bytes != NULL)
+		memcpy(to, bytes, run->shelf->row_size);
+	if (run->shelf->keep_s != 0)
+		stamp(run->shelf, to, bytes == NULL);
+	atomic_store_explicit(state, (uint8_t)how, memory_order_release);
+}
+
+void sp_remote_run_found(sp_remote_fetch *fetch, const sp_remote_run *run, size_t index,
+			 const void *bytes)
+{
+	answer(fetch, run, index, bytes, SP_REMOTE_ROW_FOUND);
+}
+
+void sp_remote_run_lacks(sp_remote_fetch *fetch, const sp_remote_run *run, size_t index,
+			 sp_remote_row_state how)
+{
+	answer(fetch, run, index, NULL, how);
+}
+
+void sp_remote_fetch_finish(sp_remote_fetch *fetch)
+{
+	bool is_left;
+
+	pthread_mutex_lock(&fetch->lock);
+	fetch->is_done = true;
+	is_left = fetch->is_left;
+	pthread_mutex_unlock(&fetch->lock);
+	pthread_cond_broadcast(&fetch->done);
+	if (is_left)
+		file_away(fetch);
+	sp_remote__fetch_release(fetch);
+}
+
+void sp_remote__fetch_send(sp_remote_fetch *fetch)
+{
+	atomic_fetch_add_explicit(&fetch->references, 1, memory_order_relaxed);
+	fetch->store->source->ask(fetch);
+}
+
+bool sp_remote__fetch_wait(sp_remote_fetch *fetch, int64_t deadline_ns)
+{
+	const struct timespec until = {deadline_ns / 1000000000, deadline_ns % 1000000000};
+	int fault = 0;
+	bool is_done;
+
+	pthread_mutex_lock(&fetch->lock);
+	while (!fetch->is_done && fault == 0)
+		fault = pthread_cond_timedwait(&fetch->done, &fetch->lock, &until);
+	is_done = fetch->is_done;
+	pthread_mutex_unlock(&fetch->lock);
+	return is_done;
+}

@@ -1,0 +1,55 @@
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "storage/remote/remote_tier.h"
+
+enum { LIMIT_MS = 5 };
+
+sp_status sp_remote_store_init(sp_remote_store *store, const sp_remote_source *source,
+			       const sp_remote_options *options, sp_error *err)
+{
+	memset(store, 0, sizeof(*store));
+	store->source = source;
+	store->options = *options;
+	store->start_ns = sp_clock_now_ns();
+	if (store->options.limit_ms == 0)
+		store->options.limit_ms = LIMIT_MS;
+	atomic_init(&store->references, 1);
+	pthread_mutex_init(&store->lock, NULL);
+	for (size_t i = 0; i < SP_REMOTE_CHAIN_LOCKS; i++)
+		pthread_mutex_init(&store->chain_locks[i], NULL);
+	store->arena = sp_arena_create(4096);
+	SP_NEED_MEMORY(store->arena, err, "tables in %s", source->title);
+	return SP_OK;
+}
+
+void sp_remote_store_fini(sp_remote_store *store)
+{
+	for (sp_remote_shelf *shelf = store->shelves; shelf != NULL; shelf = shelf->next)
+		sp_row_cache_destroy(shelf->cache);
+	while (store->free != NULL) {
+		sp_remote_fetch *fetch = store->free;
+
+		store->free = fetch->next;
+		sp_remote__fetch_free(fetch);
+	}
+	pthread_mutex_destroy(&store->lock);
+	for (size_t i = 0; i < SP_REMOTE_CHAIN_LOCKS; i++)
+		pthread_mutex_destroy(&store->chain_locks[i]);
+	sp_arena_destroy(store->arena);
+}
+
+sp_remote_store *sp_remote_store_retain(sp_remote_store *store)
+{
+	if (store != NULL)
+		atomic_fetch_add_explicit(&store->references, 1, memory_order_relaxed);
+	return store;
+}
+
+void sp_remote_store_release(sp_remote_store *store)
+{
+	if (store != NULL &&
+	    atomic_fetch_sub_explicit(&store->references, 1, memory_order_acq_rel) == 1)
+		store->source->close(store);
+}

@@ -1,0 +1,384 @@
+#include "storage/remote/remote_tier.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "storage/cache/key_miss.h"
+#include "storage/scratch.h"
+
+/*
+ * A read looks up the cache of each table, in blocks of keys.  The misses are sorted by table and
+ * key, so that repeats are adjacent; each key then wants a row, by partition, and
+ * when the rows have come, or the time is over, they are copied to all places of their keys.
+ */
+
+enum {
+	CACHE_BLOCK = 32, /* keys that are looked up in the cache together */
+	MS = 1000000,
+};
+
+typedef struct own_tier {
+	sp_tier tier;
+	sp_tier_kind kind;
+	sp_remote_shelf *shelf;
+} own_tier;
+
+/* A key without repeats: its misses are from `first` on. */
+typedef struct wanted_key {
+	size_t first;
+	sp_remote_row *row;
+} wanted_key;
+
+/* Arrays in the scratch. */
+typedef struct read_state {
+	sp_key_miss *misses; /* [keys] */
+	wanted_key *wanted;  /* [keys] */
+	sp_key_miss *order;  /* [keys] wanted keys of a read by partition; at: index in `wanted` */
+	sp_row_cache_answer *answers; /* [CACHE_BLOCK] */
+	void *rows;                   /* [CACHE_BLOCK] of the widest table */
+	size_t miss_count, wanted_count;
+	size_t bytes; /* of the rows that are wanted */
+	sp_remote_stamp now;
+} read_state;
+
+static sp_remote_shelf *shelf_of(const sp_tier *tier)
+{
+	return ((const own_tier *)tier)->shelf;
+}
+
+/* ---- scratch ---- */
+
+static void lay_out(read_state *state, sp_scratch *s, const sp_tier_read *reads, size_t count)
+{
+	size_t keys = 0, widest = 0;
+
+	for (size_t r = 0; r < count; r++) {
+		size_t stride = sp_row_cache_row_stride(shelf_of(reads[r].tier)->cache);
+
+		if (!sp_size_add(&keys, keys, reads[r].count))
+			s->used = SIZE_MAX;
+		if (stride > widest)
+			widest = stride;
+	}
+	state->misses = sp_scratch_take(s, keys, sizeof(*state->misses));
+	state->wanted = sp_scratch_take(s, keys, sizeof(*state->wanted));
+	state->order = sp_scratch_take(s, keys, sizeof(*state->order));
+	state->answers = sp_scratch_take(s, CACHE_BLOCK, sizeof(*state->answers));
+	state->rows = sp_scratch_take(s, CACHE_BLOCK, widest);
+}
+
+/* read() gets the sum of the sizes of its reads, which is at least what they need together. */
+static size_t scratch_size(const sp_tier *tier, size_t count)
+{
+	const sp_tier_read read = {.tier = (sp_tier *)(uintptr_t)tier, .count = count};
+	sp_scratch s = {0};
+	read_state state;
+
+	lay_out(&state, &s, &read, 1);
+	return s.used;
+}
+
+/* ---- the cache ---- */
+
+/* What the cache knows of a key; a row that is too old is a miss. */
+static sp_row_cache_answer judge(const sp_remote_shelf *shelf, sp_row_cache_answer answer,
+				 const char *row, sp_remote_stamp now)
+{
+	sp_remote_stamp stamp;
+
+	if (answer != SP_ROW_CACHE_ROW || shelf->keep_s == 0)
+		return answer;
+	memcpy(&stamp, row + shelf->row_size, sizeof(stamp));
+	if ((int64_t)now - (stamp >> 1) >= shelf->keep_s)
+		return SP_ROW_CACHE_MISS;
+	return (stamp & 1) != 0 ? SP_ROW_CACHE_ABSENT : SP_ROW_CACHE_ROW;
+}
+
+/* Looks up a block of a read's keys and lists the misses; returns the hits. */
+static size_t read_cached(read_state *state, const sp_tier_read *reads, size_t r, size_t first,
+			  size_t count)
+{
+	const sp_tier_read *read = &reads[r];
+	sp_remote_shelf *shelf = shelf_of(read->tier);
+	size_t stride = sp_row_cache_row_stride(shelf->cache), hits = 0, found = 0;
+
+	sp_row_cache_read(shelf->cache, read->keys + first, count, state->answers, state->rows);
+	for (size_t i = 0; i < count; i++) {
+		const char *row = (const char *)state->rows + i * stride;
+		sp_row_cache_answer answer = judge(shelf, state->answers[i], row, state->now);
+		size_t at = first + i;
+
+		if (answer == SP_ROW_CACHE_MISS) {
+			state->misses[state->miss_count++] = (sp_key_miss){
+				read->keys[at], (uint32_t)r, (uint32_t)at};
+			continue;
+		}
+		hits++;
+		read->found[at] = answer == SP_ROW_CACHE_ROW;
+		if (!read->found[at])
+			continue;
+		found++;
+		shelf->codec->decode(shelf->dim, row, read->rows[at]);
+	}
+	if (hits != found)
+		sp_remote__count_up(&shelf->absent, hits - found);
+	return hits;
+}
+
+static void read_caches(read_state *state, const sp_tier_read *reads, size_t count)
+{
+	for (size_t r = 0; r < count; r++) {
+		sp_remote_shelf *shelf = shelf_of(reads[r].tier);
+		size_t hits = 0;
+
+		for (size_t done = 0, piece; done < reads[r].count; done += piece) {
+			piece = reads[r].count - done < CACHE_BLOCK ? reads[r].count - done
+								    : CACHE_BLOCK;
+			hits += read_cached(state, reads, r, done, piece);
+		}
+		sp_remote__count_up(&shelf->asked, reads[r].count);
+		sp_remote__count_up(&shelf->hot_hits, hits);
+	}
+}
+
+/* ---- what is wanted ---- */
+
+/* Sorts the misses of one read, which begin at `first`; returns the index after the last one. */
+static size_t group_misses(read_state *state, const sp_tier_read *reads, size_t first)
+{
+	const sp_key_miss *misses = state->misses;
+	const sp_remote_shelf *shelf = shelf_of(reads[misses[first].read].tier);
+	size_t end = first, start = state->wanted_count;
+
+	while (end < state->miss_count && misses[end].read == misses[first].read)
+		end++;
+	sp_key_miss_sort(state->misses + first, end - first);
+	for (size_t at = first; at < end; at++) {
+		if (at != first && misses[at].key == misses[at - 1].key)
+			continue;
+		state->order[state->wanted_count] = (sp_key_miss){
+			shelf->store->source->partition(shelf, misses[at].key), misses[at].read,
+			(uint32_t)state->wanted_count};
+		state->wanted[state->wanted_count++] = (wanted_key){.first = at};
+	}
+	sp_key_miss_sort(state->order + start, state->wanted_count - start);
+	state->bytes += (state->wanted_count - start) * sp_remote__kept_size(shelf);
+	return end;
+}
+
+static void want(read_state *state, const sp_tier_read *reads, sp_remote_fetch *own)
+{
+	for (size_t i = 0; i < state->wanted_count; i++) {
+		const sp_key_miss *next = &state->order[i];
+		wanted_key *wanted = &state->wanted[next->at];
+
+		wanted->row = sp_remote__fetch_want(own, shelf_of(reads[next->read].tier),
+						    state->misses[wanted->first].key,
+						    (uint32_t)next->key);
+	}
+}
+
+/* ---- what has come ---- */
+
+/* Copies the row of a wanted key to all of its places; false: there is no answer. */
+static bool copy_out(const read_state *state, const sp_tier_read *reads, const wanted_key *wanted,
+		     bool in_time)
+{
+	const sp_key_miss *miss = &state->misses[wanted->first];
+	const sp_tier_read *read = &reads[miss->read];
+	const sp_remote_row *row = wanted->row;
+	const sp_remote_shelf *shelf = row->shelf;
+	sp_remote_row_state how = sp_remote__row_state(row, in_time);
+	const sp_key_miss *end = state->misses + state->miss_count;
+	size_t copies = 0;
+
+	for (; miss < end && miss->key == row->key && &reads[miss->read] == read; miss++) {
+		read->found[miss->at] = how == SP_REMOTE_ROW_FOUND;
+		if (how == SP_REMOTE_ROW_FOUND)
+			shelf->codec->decode(shelf->dim, row->fetch->bytes + row->at,
+					     read->rows[miss->at]);
+		copies++;
+	}
+	if (how == SP_REMOTE_ROW_ABSENT)
+		sp_remote__count_up(&row->shelf->absent, copies);
+	else if (how == SP_REMOTE_ROW_OPEN)
+		sp_remote__count_up(&row->shelf->defaulted, copies);
+	return how != SP_REMOTE_ROW_OPEN;
+}
+
+/* Why a key has no answer. */
+static sp_status explain(const sp_remote_row *row, bool in_time, sp_error *err)
+{
+	const char *table = row->shelf->name, *title = row->shelf->store->source->title;
+
+	if (!in_time)
+		return sp_error_set(err, SP_DEADLINE, "table '%s', %s tier: no answer in time",
+				    table, title);
+	return sp_error_set(err, SP_IO, "table '%s', %s tier: %s", table, title,
+			    row->fetch->reason[0] != '\0' ? row->fetch->reason : "no answer");
+}
+
+static void count_errors(const sp_tier_read *reads, size_t count)
+{
+	for (size_t r = 0; r < count; r++)
+		sp_remote__count_up(&shelf_of(reads[r].tier)->errors, 1);
+}
+
+/* Waits for all rows that are wanted, copies them, and lets go of their fetches. */
+static sp_status collect(read_state *state, const sp_tier_read *reads, int64_t deadline_ns,
+			 bool fails, sp_error *err)
+{
+	const sp_remote_fetch *last = NULL;
+	sp_status status = SP_OK;
+	bool in_time = true;
+
+	for (size_t i = 0; i < state->wanted_count; i++) {
+		sp_remote_fetch *fetch = state->wanted[i].row->fetch;
+
+		if (fetch != last)
+			in_time = sp_remote__fetch_wait(fetch, deadline_ns);
+		last = fetch;
+		if (!copy_out(state, reads, &state->wanted[i], in_time) && fails && status == SP_OK)
+			status = explain(state->wanted[i].row, in_time, err);
+	}
+	for (size_t i = 0; i < state->wanted_count; i++)
+		sp_remote__fetch_release(state->wanted[i].row->fetch);
+	return status;
+}
+
+static sp_status read_missed(read_state *state, const sp_tier_read *reads, size_t count,
+			     int64_t deadline_ns, sp_error *err)
+{
+	sp_remote_store *store = shelf_of(reads[0].tier)->store;
+	int64_t limit_ns = sp_clock_now_ns() + store->options.limit_ms * MS;
+	sp_remote_fetch *own;
+	sp_status status;
+
+	if (state->miss_count == 0)
+		return SP_OK;
+	for (size_t at = 0; at < state->miss_count;)
+		at = group_misses(state, reads, at);
+	own = sp_remote__fetch_create(store, state->wanted_count, state->bytes);
+	SP_NEED_MEMORY(own, err, "%zu rows from %s", state->wanted_count, store->source->title);
+	want(state, reads, own);
+	if (own->count != 0)
+		sp_remote__fetch_send(own);
+	if (deadline_ns != 0 && deadline_ns < limit_ns)
+		limit_ns = deadline_ns;
+	status = collect(state, reads, limit_ns, store->options.fails, err);
+	if (own->count != 0)
+		sp_remote__fetch_leave(own);
+	sp_remote__fetch_release(own);
+	if (status != SP_OK)
+		count_errors(reads, count);
+	return status;
+}
+
+static sp_status remote_read(const sp_tier_read *reads, size_t count, void *scratch,
+			     int64_t deadline_ns, sp_error *err)
+{
+	sp_scratch s = {.base = scratch};
+	read_state state = {0};
+
+	for (size_t r = 0; r < count; r++)
+		if (reads[r].count > UINT32_MAX)
+			return sp_error_set(err, SP_INVALID, "a lookup of %zu keys",
+					    reads[r].count);
+	lay_out(&state, &s, reads, count);
+	state.now = sp_remote__age(shelf_of(reads[0].tier)->store, sp_clock_now_ns());
+	read_caches(&state, reads, count);
+	return read_missed(&state, reads, count, deadline_ns, err);
+}
+
+/* ---- the tier ---- */
+
+static uint64_t load(const atomic_uint_least64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static void remote_counters(const sp_tier *tier, sp_tier_counters *out)
+{
+	const sp_remote_shelf *shelf = shelf_of(tier);
+
+	*out = (sp_tier_counters){
+		.asked = load(&shelf->asked),
+		.absent = load(&shelf->absent),
+		.hot_hits = load(&shelf->hot_hits),
+		.errors = load(&shelf->errors),
+		.bytes_read = load(&shelf->bytes_read),
+		.defaulted = load(&shelf->defaulted),
+	};
+	shelf->store->source->count(shelf->store, out);
+}
+
+static size_t remote_footprint(const sp_tier *tier)
+{
+	return sizeof(own_tier) + sp_row_cache_footprint(shelf_of(tier)->cache);
+}
+
+static void remote_destroy(sp_tier *tier)
+{
+	sp_remote_shelf *shelf = shelf_of(tier);
+	sp_tier_counters c;
+
+	remote_counters(tier, &c);
+	if (c.asked != 0)
+		sp_log(SP_LOG_INFO,
+		       "table '%s', %s tier: %" PRIu64 " keys, %.2f %% of them in memory, %" PRIu64
+		       " bytes read, %" PRIu64 " keys not answered in time",
+		       shelf->name, shelf->store->source->title, c.asked,
+		       100.0 * (double)c.hot_hits / (double)c.asked, c.bytes_read, c.defaulted);
+	sp_remote_store_release(shelf->store);
+	sp_free(tier);
+}
+
+/* The name of a kind is its source's: there is one per tier, in front of it. */
+static const sp_tier_kind remote_kind = {
+	.scratch = scratch_size,
+	.read = remote_read,
+	.counters = remote_counters,
+	.footprint = remote_footprint,
+	.destroy = remote_destroy,
+};
+
+static sp_status open_cache(sp_remote_shelf *shelf, sp_error *err)
+{
+	const sp_remote_store *store = shelf->store;
+	const sp_row_cache_options cache = {.row_size = sp_remote__kept_size(shelf),
+					    .cap_bytes = store->options.cache_bytes,
+					    .policy = store->options.policy};
+
+	return sp_row_cache_create(&shelf->cache, &cache, err);
+}
+
+sp_status sp_remote_tier_open(sp_tier **out, sp_remote_shelf *shelf, sp_error *err)
+{
+	sp_remote_store *store = shelf->store;
+	own_tier *tier = sp_alloc_zero(1, sizeof(*tier));
+	sp_status status;
+
+	SP_NEED_MEMORY(tier, err, "table '%s' in %s", shelf->name, store->source->title);
+	status = open_cache(shelf, err);
+	if (status != SP_OK) {
+		sp_free(tier);
+		return status;
+	}
+	pthread_mutex_lock(&store->lock);
+	shelf->next = store->shelves;
+	store->shelves = shelf;
+	pthread_mutex_unlock(&store->lock);
+	tier->shelf = shelf;
+	tier->kind = remote_kind;
+	tier->kind.name = store->source->name;
+	tier->tier.kind = &tier->kind;
+	tier->tier.dim = shelf->dim;
+	tier->tier.row_count = shelf->row_count;
+	atomic_init(&tier->tier.references, 1);
+	sp_remote_store_retain(store);
+	*out = &tier->tier;
+	return SP_OK;
+}

@@ -1,0 +1,141 @@
+#ifndef SP_STORAGE_SHARDS_SHARD_FRAME_H
+#define SP_STORAGE_SHARDS_SHARD_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/bytes.h"
+#include "base/status.h"
+
+/*
+ * What a front asks the holders of slices, and what they answer: frames over a stream of bytes.
+ * Numbers are little-endian, and every frame is a multiple of 8 bytes.
+ *
+ *   header   u16 mark 0x4853, u8 version 1, u8 kind, u32 bytes after the header, u64 id
+ *
+ * A question is answered by a frame with its id.  A connection's answers come in the order of its
+ * questions, of which many may be open.
+ *
+ *   VERSION  i64 full, u64 content: does the peer have the rows of that full checkpoint?
+ *   TABLES   u64 token, u32 slice, u32 slices, u32 tables, u32 0; of each table u32 dim, u32 bytes
+ *            of its name, u64 rows, the name padded with zeros.  The token stands for the version
+ *            with this list.
+ *   ASK      u64 token, u32 parts, u32 0; of each part u32 index of the table, u32 count,
+ *            i64 keys [count]
+ *   ROWS     of each part u64 bits [(count + 63) / 64], bit i: key i is held; then the rows of
+ *            the keys that are held, [dim] float32 each, padded with zeros
+ *   ERROR    u32 sp_shard_fault, u32 bytes of the text, the text padded with zeros
+ *
+ * Whatever is read is checked: a length, count or index that does not fit, a bit or a byte that
+ * must be zero, and bytes left over make a frame malformed, which ends the connection.
+ *
+ * Threads: pure.
+ */
+enum {
+	SP_SHARD_HEADER = 16,
+	SP_SHARD_MAX_QUESTION = 4 << 20, /* bytes after the header */
+	SP_SHARD_MAX_ANSWER = 64 << 20,
+	SP_SHARD_MAX_TABLES = 1 << 16,
+};
+
+typedef enum sp_shard_kind {
+	SP_SHARD_VERSION = 1,
+	SP_SHARD_TABLES,
+	SP_SHARD_ASK,
+	SP_SHARD_ROWS,
+	SP_SHARD_ERROR,
+} sp_shard_kind;
+
+typedef enum sp_shard_fault {
+	SP_SHARD_NO_VERSION = 1, /* the peer does not have the version (any more, or yet) */
+	SP_SHARD_REFUSED,        /* the question is well-formed, and wrong */
+	SP_SHARD_FAILED,         /* the lookup has failed */
+} sp_shard_fault;
+
+typedef struct sp_shard_header {
+	uint8_t kind;
+	uint32_t size; /* bytes after the header */
+	uint64_t id;
+} sp_shard_header;
+
+/*
+ * Reads the SP_SHARD_HEADER bytes of a header.  False: it is malformed, or the kind is not a
+ * question's (`questions`) or an answer's, or the frame is longer than such ones may be.
+ */
+bool sp_shard_header_read(sp_shard_header *out, const char *bytes, bool questions);
+
+/* Begins a frame; returns where, for sp_shard_frame_end(). */
+size_t sp_shard_frame_begin(sp_buffer *out, sp_shard_kind kind, uint64_t id);
+
+/* Pads, and writes the size.  False: memory was out. */
+bool sp_shard_frame_end(sp_buffer *out, size_t start);
+
+void sp_shard_put_u32(sp_buffer *out, uint32_t value);
+void sp_shard_put_u64(sp_buffer *out, uint64_t value);
+
+/* ---- VERSION ---- */
+
+void sp_shard_version_write(sp_buffer *out, uint64_t id, int64_t full, uint64_t content);
+bool sp_shard_version_read(int64_t *full, uint64_t *content, sp_bytes body);
+
+/* ---- TABLES ---- */
+
+typedef struct sp_shard_tables {
+	uint64_t token;
+	uint32_t slice, slices, count;
+	sp_bytes rest; /* tables that sp_shard_tables_next() has not read yet */
+} sp_shard_tables;
+
+typedef struct sp_shard_table {
+	uint32_t dim;
+	uint64_t row_count;
+	sp_bytes name;
+} sp_shard_table;
+
+bool sp_shard_tables_read(sp_shard_tables *out, sp_bytes body);
+
+/* False after the last. */
+bool sp_shard_tables_next(sp_shard_tables *tables, sp_shard_table *out);
+
+/* ---- ASK ---- */
+
+typedef struct sp_shard_ask {
+	uint64_t token;
+	uint32_t parts;
+	sp_bytes rest; /* parts that sp_shard_ask_next() has not read yet */
+} sp_shard_ask;
+
+typedef struct sp_shard_part {
+	uint32_t table, count;
+	const int64_t *keys;
+} sp_shard_part;
+
+/* The body is 8-byte aligned. */
+bool sp_shard_ask_read(sp_shard_ask *out, sp_bytes body);
+bool sp_shard_ask_next(sp_shard_ask *ask, sp_shard_part *out);
+
+/* ---- ROWS ---- */
+
+typedef struct sp_shard_rows {
+	const uint64_t *bits; /* [(count + 63) / 64] */
+	const char *rows;     /* of the keys that are held */
+} sp_shard_rows;
+
+/* Takes a part of `count` keys off the front of `rest`, which is 8-byte aligned. */
+bool sp_shard_rows_next(sp_shard_rows *out, sp_bytes *rest, uint32_t count, size_t dim);
+
+/* The most that the rows of a part take. */
+static inline uint64_t sp_shard_rows_size(uint32_t count, size_t dim)
+{
+	return ((uint64_t)count + 63) / 64 * 8 +
+	       ((uint64_t)count * dim * sizeof(float) + 7) / 8 * 8;
+}
+
+/* ---- ERROR ---- */
+
+void sp_shard_error_write(sp_buffer *out, uint64_t id, sp_shard_fault fault, const char *text);
+bool sp_shard_error_read(sp_shard_fault *fault, sp_bytes *text, sp_bytes body);
+
+#endif
