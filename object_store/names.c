@@ -291,14 +291,28 @@ static void find_root(sp_object_url *out, const sp_object_url *folder)
 	pthread_mutex_unlock(&lock);
 }
 
+/* Whether the folder, or one that it is in, was too large to be listed as a tree. */
+static bool is_large(const sp_object_url *folder)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&lock);
+	for (const names_list *list = lists; list != NULL && !found; list = list->next)
+		found = !list->is_tree && is_same_place(&list->folder, folder) &&
+			path_below(list->folder.path, folder->path) != NULL;
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
 /* Lists the folder, with all around it that was listed together before. */
 static sp_status add_list(const sp_object_url *folder, sp_account *account, sp_error *err)
 {
+	bool is_tree = sp_protocol_has_trees(folder->kind) && !is_large(folder);
 	sp_object_url root;
 	names_list *list;
 
 	find_root(&root, folder);
-	SP_TRY(read_list(&list, &root, account, sp_protocol_has_trees(folder->kind), err));
+	SP_TRY(read_list(&list, &root, account, is_tree, err));
 	pthread_mutex_lock(&lock);
 	list->next = lists;
 	lists = list;

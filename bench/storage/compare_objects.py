@@ -4,8 +4,9 @@
     compare_objects.py BUILD FOLDER [ROWS [DIM [THREADS [ROUNDS [RATE]]]]]
 
 BUILD is the build folder (make bench).  Needs nginx and curl; FOLDER gets the checkpoint and nginx's
-files.  RATE is the limit of each connection in MiB/s, as stores have one; 0: none.  Each round runs curl (16 connections, blocks of 8 MiB, to /dev/null) and bench_load in turns;
-prints one line of JSON: the medians of the times, curl_s / load_s, and the memory above the bound.
+files.  RATE is the limit of each connection in MiB/s, as stores have one; 0: none.  Each round runs
+curl (16 connections, blocks of 8 MiB, to /dev/null) and bench_load in turns.  Prints one line of JSON:
+the medians of the times, curl_s / load_s, and peak memory less 1.05 times the table's, in MiB.
 """
 
 import json
@@ -44,9 +45,10 @@ def run_curl(url, size):
 
 
 def main():
+    asked = len(sys.argv) > 1 and sys.argv[1] in ("-h", "--help", "help")
     if len(sys.argv) < 3 or sys.argv[1].startswith("-"):
         print(__doc__)
-        sys.exit(2)
+        sys.exit(0 if asked else 2)
     build, folder = sys.argv[1], os.path.abspath(sys.argv[2])
     numbers = [int(n) for n in sys.argv[3:]] + [8000000, 32, 2, 5, 0][len(sys.argv) - 3:]
     rows, dim, threads, rounds, rate = numbers

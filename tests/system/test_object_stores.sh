@@ -61,6 +61,14 @@ oss4="{\"model_store_type\": \"oss\", \"store_endpoint\": \"http://127.0.0.1:$po
 hdfs='{"model_store_type": "hdfs", "store_user": "AKIDTEST"}'
 hdfs_token="{\"model_store_type\": \"hdfs\", \"store_token\": \"AKIDTEST\", \"store_endpoint\": \"127.0.0.1:$port\"}"
 http='{"model_store_type": "http"}'
+# Versions as they come take their time, beside all else and at a server without faults.
+python3 "$srcdir/tests/system/object_server.py" / "$work/port2" --key=AKIDTEST:S3cretOfTheTest >>"$work/server.log" 2>&1 &
+pids="$pids $!"
+wait_for "$work/port2"
+SP_GOLDEN_STORE=s3://files SP_GOLDEN_CONFIG=$(echo "$s3" | sed "s/:$port/:$(cat "$work/port2")/") \
+	tests/system/test_golden_abi ev-ctr-timeline >"$work/timeline" 2>&1 &
+timeline=$!
+
 for model in ev-ctr-checkpoint tf1-asset-reads; do
 	play s3://files "$s3" $model
 done
@@ -244,6 +252,9 @@ curl -s "$host/status.json" >>"$work/all"
 # serving_tool, by the environment.
 count 'serving_tool' env AWS_ACCESS_KEY_ID=AKIDTEST AWS_SECRET_ACCESS_KEY=S3cretOfTheTest \
 	AWS_ENDPOINT_URL="http://127.0.0.1:$port" ./serving_tool verify "s3://files$work/models/m/1"
+
+if wait $timeline; then good; else bad 'ev-ctr-timeline by S3' "$work/timeline"; fi
+cat "$work/timeline" >>"$work/all"
 
 # No secret in anything that was said.
 cat "$work/host.log" >>"$work/all"
