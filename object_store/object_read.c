@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -17,8 +18,8 @@
 
 enum {
 	AHEAD_MOST = 4096,    /* blocks that wait to be read ahead */
-	WINDOW = 3,           /* blocks that are read ahead of a reader in sequence, at first */
-	WINDOW_MOST = 12,     /* and later, if there are no hints */
+	WINDOW = 6,           /* blocks that are read ahead of a reader in sequence, at first */
+	WINDOW_MOST = 24,     /* and later, if there are no hints */
 	SLOWEST_PER_MS = 512, /* bytes, of what is sent without regard to ranges */
 };
 
@@ -113,6 +114,18 @@ static void take_out(block_list *list, block *b)
 
 /* --------------------------------------------------------------------- memory */
 
+/* Whole blocks are mapped, so that all of their memory goes back to the system in the end. */
+static char *map_whole(void)
+{
+	char *data = mmap(NULL, SP_OBJECT_BLOCK, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (data == MAP_FAILED)
+		return NULL;
+	(void)madvise(data, SP_OBJECT_BLOCK, MADV_HUGEPAGE);
+	return data;
+}
+
 static void give_data(block *b)
 {
 	if (b->data == NULL)
@@ -120,6 +133,8 @@ static void give_data(block *b)
 	room_used -= b->size;
 	if (b->size == SP_OBJECT_BLOCK && spare_count < sizeof(spare) / sizeof(spare[0]))
 		spare[spare_count++] = b->data;
+	else if (b->size == SP_OBJECT_BLOCK)
+		munmap(b->data, SP_OBJECT_BLOCK);
 	else
 		sp_free(b->data);
 	b->data = NULL;
@@ -128,7 +143,7 @@ static void give_data(block *b)
 static void drop_spare(void)
 {
 	while (spare_count != 0)
-		sp_free(spare[--spare_count]);
+		munmap(spare[--spare_count], SP_OBJECT_BLOCK);
 }
 
 /* The object goes with the last of its users. */
@@ -219,7 +234,7 @@ static bool take_data(block *b)
 	if (b->size == SP_OBJECT_BLOCK && spare_count != 0)
 		b->data = spare[--spare_count];
 	else
-		b->data = sp_alloc(b->size);
+		b->data = b->size == SP_OBJECT_BLOCK ? map_whole() : sp_alloc(b->size);
 	if (b->data != NULL)
 		room_used += b->size;
 	return b->data != NULL;

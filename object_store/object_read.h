@@ -20,10 +20,10 @@
  * Threads: thread-safe; not for the transfers' thread.
  */
 enum {
-	SP_OBJECT_BLOCK = 8 << 20,
-	SP_OBJECT_ROOM = 28 * SP_OBJECT_BLOCK,
-	SP_OBJECT_KEPT = 6 * SP_OBJECT_BLOCK,
-	SP_OBJECT_AHEAD = 20 * SP_OBJECT_BLOCK,
+	SP_OBJECT_BLOCK = 4 << 20,
+	SP_OBJECT_ROOM = 56 * SP_OBJECT_BLOCK,
+	SP_OBJECT_KEPT = 12 * SP_OBJECT_BLOCK,
+	SP_OBJECT_AHEAD = 40 * SP_OBJECT_BLOCK,
 };
 
 SP_MUST_CHECK sp_status sp_object_open(sp_store_object **out, const sp_object_url *url,

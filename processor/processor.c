@@ -211,6 +211,28 @@ static void append_tables(sp_buffer *json, const sp_weights *weights)
 	sp_buffer_append_char(json, ']');
 }
 
+static void append_stream(sp_buffer *json, const sp_row_stream *stream)
+{
+	sp_row_stream_status s;
+
+	sp_row_stream_tell(stream, &s);
+	sp_buffer_printf(json,
+			 ",\"row_stream\":{\"connected\":%s,\"paused\":%s,\"errors\":%" PRIu64
+			 ",\"lag_messages\":%" PRIu64 ",\"lag_ms\":%" PRId64
+			 ",\"messages\":%" PRIu64 ",\"rows\":%" PRIu64 ",\"states\":%" PRIu64
+			 ",\"batch\":%" PRIu64 ",\"incomplete_batches\":%" PRIu64
+			 ",\"keys\":%" PRIu64 ",\"memory\":%" PRIu64
+			 ",\"memory_limit\":%zu,\"skipped\":{",
+			 s.lag.connected ? "true" : "false", s.paused ? "true" : "false",
+			 s.lag.errors, s.lag.messages, s.lag.behind_ms, s.applied.messages,
+			 s.applied.rows, s.held.commits, s.applied.batch,
+			 s.applied.incomplete_batches, s.held.keys, s.held.bytes, s.memory_limit);
+	for (int i = 0; i < SP_ROW_SKIPS; i++)
+		sp_buffer_printf(json, "%s\"%s\":%" PRIu64, i != 0 ? "," : "",
+				 sp_row_skip_name((sp_row_skip)i), s.applied.skipped[i]);
+	sp_buffer_append_text(json, "}}");
+}
+
 static void append_owners(sp_buffer *json, const sp_version *live)
 {
 	sp_version_memory m = sp_version_memory_of(live);
@@ -241,6 +263,8 @@ char *sp_processor_versions(sp_processor *processor)
 	sp_buffer_printf(&json, ",\"memory\":%zu", memory);
 	append_owners(&json, live);
 	sp_rows_of_peers_tell(&json, &processor->config);
+	if (live->stream != NULL)
+		append_stream(&json, live->stream);
 	sp_buffer_append_text(&json, ",\"tables\":");
 	append_tables(&json, live->weights);
 	sp_buffer_append_char(&json, '}');
@@ -264,6 +288,7 @@ typedef struct admission {
 	const sp_version *version;
 	sp_traced *traced; /* NULL: it is not traced */
 	int64_t admitted_ns;
+	sp_fresh_view fresh; /* of the version's row stream */
 	sp_request_target target;
 } admission;
 
@@ -275,6 +300,8 @@ static void leave(sp_processor *processor, const admission *a)
 							   : "",
 				a->number, a->admitted_ns);
 	sp_session_reset(a->target.session);
+	if (a->target.fresh != NULL)
+		sp_fresh_unpin(sp_row_stream_rows(a->version->stream), a->number);
 	sp_published_unpin(processor->published, a->number);
 	sp_session_group_release(processor->group, a->number);
 }
@@ -324,6 +351,11 @@ static sp_status admit(sp_processor *processor, const sp_version *held, const ch
 		.split = {processor->splitter, version->runtime->sessions},
 		.limits = limits,
 		.trace = out->traced != NULL ? sp_traced_steps(out->traced) : limits.trace};
+	if (version->stream != NULL) {
+		sp_fresh_pin(&out->fresh, sp_row_stream_rows(version->stream), number,
+			     version->delta_step);
+		out->target.fresh = &out->fresh;
+	}
 	if (out->target.endpoint == NULL)
 		status = sp_error_set(err, SP_NOT_FOUND, "the model has no signature '%s'",
 				      signature);

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 
-ROOMS = ["base", "storage", "engine", "model_loader", "incremental", "session_group", "processor", "api", "tools"]
+ROOMS = ["base", "storage", "engine", "model_loader", "incremental", "row_stream", "session_group", "processor", "api", "tools"]
 DEPTH = 2  # rooms within rooms within rooms are named, not drawn
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

@@ -83,6 +83,8 @@ typedef struct sp_call {
 
 	/* The request's deadline, for operators that wait; 0: none. */
 	int64_t deadline_ns;
+	/* Which of the rows that came after the checkpoint it reads (storage/fresh); NULL: none. */
+	const struct sp_fresh_view *fresh;
 	sp_error *err;
 } sp_call;
 

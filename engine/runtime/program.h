@@ -147,6 +147,9 @@ typedef struct sp_run {
 	 */
 	int64_t deadline_ns;
 
+	/* Which of the rows that came after the checkpoint it reads (storage/fresh); NULL: none. */
+	const struct sp_fresh_view *fresh;
+
 	/* Stops the run once it is true; read where the deadline is checked.  NULL: never. */
 	const atomic_bool *stop;
 

@@ -222,6 +222,7 @@ sp_status sp_session__run_plan(sp_session *session, const sp_run *run, sp_object
 			 .drawn_by_node = session->next_state,
 			 .session_variables = session->next_state + session->program->stream_count,
 			 .deadline_ns = run->deadline_ns,
+			 .fresh = run->fresh,
 			 .err = err}};
 	size_t state_size = session->state_words * sizeof(*session->state);
 	sp_status status;

@@ -102,6 +102,13 @@ typedef struct sp_config {
 	bool redis_publish;       /* rows that Redis lacks are published */
 	int64_t redis_row_format; /* of what is published, an sp_row_format; so the next */
 	int64_t redis_rows_per_second, redis_keep_seconds, lock_timeout;
+	const char *row_stream_brokers; /* NULL: no rows are streamed */
+	int64_t row_stream_format;      /* 1: HPS's */
+	const char *row_stream_model;   /* in names of topics; resolved */
+	int64_t row_stream_start;       /* 1: at the end */
+	int64_t row_stream_interval_ms, row_stream_key_bytes, row_stream_memory_mb;
+	int64_t row_stream_catch_up_seconds;
+	const char *row_stream_properties; /* of librdkafka; may have passwords */
 	int64_t update_poll_interval_ms;
 	double update_wait_for_full_seconds;
 	const char *pin_file;           /* NULL: a pin is not stored */

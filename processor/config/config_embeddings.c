@@ -3,6 +3,7 @@
 
 #include "base/parallel.h"
 #include "processor/config/config_internal.h"
+#include "row_stream/row_source.h"
 
 _Static_assert(SP_ROW_CACHE_LFU == 0 && SP_ROW_CACHE_LRU == 1,
 	       "the order of the words in config_keys.c");
@@ -184,6 +185,27 @@ static sp_status settle_peers(sp_config *config, sp_error *err)
 	return sp_error_prefix(err, status, "configuration key 'shard_peers'");
 }
 
+static sp_status settle_row_stream(sp_config *config, sp_error *err)
+{
+	sp_status status;
+
+	if (config->row_stream_brokers == NULL)
+		return SP_OK;
+	if (!sp_row_source_is_built())
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "configuration key 'row_stream_brokers': this build has no "
+				    "librdkafka");
+	if (config->shard_embedding)
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "configuration key 'shard_embedding' cannot be used with "
+				    "'row_stream_brokers'");
+	if (config->row_stream_model == NULL)
+		config->row_stream_model = config->model_name;
+	status = sp_row_source_check(config->row_stream_brokers, config->row_stream_properties,
+				     err);
+	return sp_error_prefix(err, status, "configuration key 'row_stream_properties'");
+}
+
 static sp_status check_blending(const sp_load_policy *policy, sp_error *err)
 {
 	if ((policy->old_key == SP_OLD_KEY_BLEND) == (policy->old_percent != 0))
@@ -207,6 +229,7 @@ sp_status sp_config__settle_embeddings(sp_config *config, sp_error *err)
 	SP_TRY(settle_redis(config, err));
 	SP_TRY(settle_peers(config, err));
 	SP_TRY(settle_listening(config, err));
+	SP_TRY(settle_row_stream(config, err));
 	SP_TRY(check_blending(policy, err));
 	policy->absent_keys_are_zeros = config->unseen_key_policy == 1;
 	policy->ignore_new_keys = config->update_new_key == 1;

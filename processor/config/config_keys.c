@@ -182,6 +182,23 @@ const sp_config_key sp_config__keys[] = {
 	{KEY("lock_timeout", INTEGER), .fallback = "30", .min = 1, .max = 86400,
 		FIELD(lock_timeout)},
 
+	/* Rows that a trainer streams. */
+	{KEY("row_stream_brokers", TEXT), .not_empty = true, FIELD(row_stream_brokers)},
+	{KEY("row_stream_format", TEXT), .fallback = "\"versioned\"",
+		.allowed = "versioned hps", FIELD(row_stream_format)},
+	{KEY("row_stream_model", TEXT), .not_empty = true, FIELD(row_stream_model)},
+	{KEY("row_stream_start", TEXT), .fallback = "\"beginning\"",
+		.allowed = "beginning end", FIELD(row_stream_start)},
+	{KEY("row_stream_interval_ms", INTEGER), .fallback = "50", .min = 1, .max = 60000,
+		FIELD(row_stream_interval_ms)},
+	{KEY("row_stream_key_bytes", INTEGER), .fallback = "8", .allowed = "4 8",
+		FIELD(row_stream_key_bytes)},
+	{KEY("row_stream_memory_mb", INTEGER), .fallback = "1024", .min = 1,
+		.max = INT64_C(1) << 32, FIELD(row_stream_memory_mb)},
+	{KEY("row_stream_catch_up_seconds", INTEGER), .fallback = "30", .min = 0, .max = 86400,
+		FIELD(row_stream_catch_up_seconds)},
+	{KEY("row_stream_properties", TEXT), FIELD(row_stream_properties)},
+
 	/* Which requests are traced. */
 	{KEY("timeline_start_step", INTEGER), .fallback = "-1", .min = -1, .max = INT32_MAX,
 		FIELD(timeline_start_step)},

@@ -32,6 +32,7 @@ sp_status sp_request_run(const sp_request_target *target, sp_predict_request *re
 		      .feeds = request->inputs,
 		      .wanted = wanted,
 		      .deadline_ns = target->limits.deadline_ns,
+		      .fresh = target->fresh,
 		      .stop = target->limits.cancelled,
 		      .trace = target->trace,
 		      .rehearsal = target->rehearsal};

@@ -35,6 +35,9 @@ typedef struct sp_request_target {
 	sp_request_limits limits;
 
 	sp_run_trace *trace; /* NULL: none */
+
+	/* Which of the rows that came after the checkpoint it reads; NULL: none. */
+	const struct sp_fresh_view *fresh;
 } sp_request_target;
 
 /* Runs `request`: outputs[i].tensor is set for every output, valid until the session is reset. */

@@ -187,6 +187,20 @@ static void refuse(sp_update_state *u, uint64_t number, const sp_error *err)
 			is_closing ? SP_VERSION_DISCOVERED : SP_VERSION_REFUSED, err);
 }
 
+/* So that the rows of a new full checkpoint are not older than those of the live version. */
+static void catch_up(const sp_update_state *u, const sp_version *version)
+{
+	int64_t seconds = u->source.config->row_stream_catch_up_seconds;
+	const sp_version *live = u->versions.live;
+
+	if (version->stream == NULL || (live != NULL && live->stream == version->stream) ||
+	    sp_row_stream_catch_up(version->stream, seconds * 1000, u->versions.closing))
+		return;
+	sp_log(SP_LOG_WARNING,
+	       "%s is served before all rows that were streamed for it have been read",
+	       version->checkpoint_prefix);
+}
+
 /* Takes ownership of `version`, which becomes live or is closed. */
 static sp_status warm_and_publish(sp_update_state *u, sp_version *version, uint64_t number,
 				  sp_error *err)
@@ -201,6 +215,7 @@ static sp_status warm_and_publish(sp_update_state *u, sp_version *version, uint6
 		sp_version_close(version);
 		return status;
 	}
+	catch_up(u, version);
 	publish(u, version);
 	return SP_OK;
 }

@@ -88,6 +88,43 @@ static sp_status open_ssd(sp_ssd_store **out, const sp_config *config, const cha
 	return status;
 }
 
+/* ------------------------------------------------------------------ row stream */
+
+/* Begins to read the rows that a trainer streams for the full checkpoint `prefix`. */
+static sp_status open_stream(sp_version *version, const sp_config *config, const char *prefix,
+			     sp_error *err)
+{
+	size_t count = sp_weights_table_count(version->weights);
+	const sp_table **tables;
+	sp_row_stream_options options = {
+		.brokers = config->row_stream_brokers,
+		.properties = config->row_stream_properties,
+		.model = config->row_stream_model,
+		.is_hps = config->row_stream_format == 1,
+		.key_size = (size_t)config->row_stream_key_bytes,
+		.interval_ms = config->row_stream_interval_ms,
+		.from_end = config->row_stream_start == 1,
+		.memory_limit = (size_t)config->row_stream_memory_mb << 20,
+		.only_finite = config->embeddings.only_finite,
+		.full_step = version->full_step > 0 ? version->full_step : 0,
+		.prefix = prefix,
+		.reader_count = (size_t)config->session_num,
+		.table_count = count,
+	};
+	sp_status status;
+
+	if (config->row_stream_brokers == NULL)
+		return SP_OK;
+	tables = sp_alloc_zero(count + 1, sizeof(*tables));
+	SP_NEED_MEMORY(tables, err, "%zu tables", count);
+	for (size_t i = 0; i < count; i++)
+		tables[i] = sp_weights_table(version->weights, i);
+	options.tables = tables;
+	status = sp_row_stream_open(&version->stream, &options, err);
+	sp_free(tables);
+	return status;
+}
+
 /* --------------------------------------------------------------------- opening */
 
 /* Whether it is the SavedModel with its own weights. */
@@ -162,7 +199,16 @@ static sp_status load_weights(sp_version *version, sp_model *model, const sp_con
 	if (status == SP_OK && options.ssd != NULL)
 		sp_ssd_store_delete_others(options.ssd);
 	sp_ssd_store_release(options.ssd);
-	return status;
+	return status == SP_OK ? open_stream(version, config, rows, err) : status;
+}
+
+/* The stream has the tables' names. */
+static void close_weights(sp_version *version)
+{
+	sp_row_stream_release(version->stream);
+	sp_weights_destroy(version->weights);
+	version->stream = NULL;
+	version->weights = NULL;
 }
 
 static void adopt(sp_version *version, sp_runtime *runtime)
@@ -188,8 +234,7 @@ static sp_status load(sp_version *version, sp_runtime *runtime, const sp_config 
 	if (status == SP_OK)
 		adopt(version, runtime);
 	if (status != SP_OK) {
-		sp_weights_destroy(version->weights);
-		version->weights = NULL;
+		close_weights(version);
 		sp_model_destroy(model);
 	}
 	return status;
@@ -315,6 +360,7 @@ static sp_status make_on(sp_version **out, const sp_version *from, const char *d
 	version->is_savedmodel = from->is_savedmodel;
 	version->full_step = from->full_step;
 	version->delta_step = delta_step;
+	version->stream = sp_row_stream_retain(from->stream);
 	version->content = from->content;
 	version->files = from->files;
 	version->peers_content = from->peers_content;
@@ -384,7 +430,7 @@ void sp_version_close(sp_version *version)
 {
 	if (version == NULL)
 		return;
-	sp_weights_destroy(version->weights);
+	close_weights(version);
 	if (version->runtime != NULL && --version->runtime->users == 0)
 		sp_runtime_close(version->runtime);
 	sp_free(version->checkpoint_prefix);

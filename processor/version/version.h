@@ -10,6 +10,7 @@
 #include "model_loader/version/weights.h"
 #include "processor/config/config.h"
 #include "processor/version/runtime.h"
+#include "row_stream/row_stream.h"
 
 /*
  * One version of the model: a request pins it for its whole life, so that everything it reads,
@@ -20,6 +21,7 @@
 typedef struct sp_version {
 	sp_runtime *runtime; /* shared by the versions of one graph */
 	sp_weights *weights;
+	sp_row_stream *stream; /* of its full checkpoint, which others may share; NULL: none */
 	/* "" for the SavedModel's own weights; the folder of a numbered SavedModel. */
 	char *checkpoint_prefix;
 	char *delta_prefix; /* NULL: none */

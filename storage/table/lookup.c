@@ -67,18 +67,18 @@ static sp_status confirm(const sp_lookup *lookups, size_t count, sp_error *err)
 sp_status sp_lookup_run(const sp_lookup *lookups, size_t count, void *scratch, int64_t deadline_ns,
 			sp_error *err)
 {
-	bool tiers = false;
+	bool fresh = false;
 
 	for (size_t i = 0; i < count; i++) {
-		tiers = tiers || lookups[i].table->below != NULL;
+		fresh = fresh || sp_lookup__fresh(&lookups[i]) != NULL;
 		if (lookups[i].pooling != NULL)
 			SP_TRY(check_segments(&lookups[i], err));
 	}
 	SP_TRY(prepare(lookups, count, deadline_ns, err));
-	if (tiers)
-		SP_TRY(sp_lookup__run_with_tiers(lookups, count, scratch, deadline_ns, err));
+	if (fresh)
+		SP_TRY(sp_lookup__run_with_fresh(lookups, count, scratch, deadline_ns, err));
 	else
-		sp_lookup__run_in_memory(lookups, count, NULL);
+		SP_TRY(sp_lookup__run_layers(lookups, count, scratch, deadline_ns, err));
 	return confirm(lookups, count, err);
 }
 
@@ -190,6 +190,23 @@ sp_status sp_table_locate(const sp_table *table, const int64_t *keys, size_t cou
 	if (table->below != NULL)
 		SP_TRY(locate_below(table, keys, count, places, scratch, deadline_ns, err));
 	return confirm(&lookup, 1, err);
+}
+
+void sp_table_locate_fresh(const sp_table *table, const sp_fresh_view *fresh, const int64_t *keys,
+			   size_t count, int32_t *places)
+{
+	const sp_lookup lookup = {.table = table, .fresh = fresh};
+	const sp_fresh_rows *rows = sp_lookup__fresh(&lookup);
+	const float *found[SP_FRESH_BLOCK];
+
+	for (size_t i = 0; rows != NULL && i < count; i += SP_FRESH_BLOCK) {
+		size_t n = count - i < SP_FRESH_BLOCK ? count - i : SP_FRESH_BLOCK;
+
+		sp_fresh_find(rows, fresh, keys + i, n, found);
+		for (size_t k = 0; k < n; k++)
+			if (found[k] != NULL)
+				places[i + k] = SP_TABLE_IN_MEMORY;
+	}
 }
 
 sp_status sp_table_contains(const sp_table *table, const int64_t *keys, size_t count, bool *found,

@@ -13,6 +13,7 @@
  *   lookup_plain.c     the most frequent kind of lookup, as one tight loop
  *   lookup_pipeline.c  any lookups in tables in memory
  *   lookup_tiers.c     several lookups, some with a slower tier
+ *   lookup_fresh.c     several lookups, some of which see rows that arrive meanwhile
  *   lookup.c           checks, and chooses between the last two
  */
 
@@ -85,8 +86,23 @@ void sp_lookup__run_in_memory(const sp_lookup *lookups, size_t count, sp_misses 
 
 /* ---- lookup_tiers.c ---- */
 
-/* Lookups of which some have a slower tier; scratch as given by sp_lookup_scratch(). */
-SP_MUST_CHECK sp_status sp_lookup__run_with_tiers(const sp_lookup *lookups, size_t count,
+/* Lookups in all layers; scratch as given by sp_lookup__layers_scratch(). */
+size_t sp_lookup__layers_scratch(const sp_lookup *lookups, size_t count);
+SP_MUST_CHECK sp_status sp_lookup__run_layers(const sp_lookup *lookups, size_t count, void *scratch,
+					      int64_t deadline_ns, sp_error *err);
+
+/* ---- lookup_fresh.c ---- */
+
+/* The rows over those of the table that the lookup may see; NULL: none. */
+static inline const sp_fresh_rows *sp_lookup__fresh(const sp_lookup *lookup)
+{
+	if (lookup->fresh == NULL)
+		return NULL;
+	return atomic_load_explicit(&lookup->table->rules->fresh, memory_order_acquire);
+}
+
+/* Lookups of which some may see such rows; scratch as given by sp_lookup_scratch(). */
+SP_MUST_CHECK sp_status sp_lookup__run_with_fresh(const sp_lookup *lookups, size_t count,
 						  void *scratch, int64_t deadline_ns,
 						  sp_error *err);
 

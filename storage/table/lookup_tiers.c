@@ -70,7 +70,7 @@ static void lay_out_all(sp_scratch *s, work *w, const sp_lookup *lookups, size_t
 	w->tier_scratch = sp_scratch_take(s, tier_scratch, 1);
 }
 
-size_t sp_lookup_scratch(const sp_lookup *lookups, size_t count)
+size_t sp_lookup__layers_scratch(const sp_lookup *lookups, size_t count)
 {
 	sp_scratch s = {0};
 	work w;
@@ -126,8 +126,8 @@ static void pool(const sp_lookup *lookup, const float *rows)
 			     lookup->table->rules->dim * sizeof(*rows), &divisor);
 }
 
-sp_status sp_lookup__run_with_tiers(const sp_lookup *lookups, size_t count, void *scratch,
-				    int64_t deadline_ns, sp_error *err)
+static sp_status run_with_tiers(const sp_lookup *lookups, size_t count, void *scratch,
+				int64_t deadline_ns, sp_error *err)
 {
 	sp_scratch s = {.base = scratch};
 	work w;
@@ -140,5 +140,15 @@ sp_status sp_lookup__run_with_tiers(const sp_lookup *lookups, size_t count, void
 		if (has_tier(&lookups[i]) && lookups[i].pooling != NULL)
 			pool(&lookups[i], w.lookups[i].rows);
 	}
+	return SP_OK;
+}
+
+sp_status sp_lookup__run_layers(const sp_lookup *lookups, size_t count, void *scratch,
+				int64_t deadline_ns, sp_error *err)
+{
+	for (size_t i = 0; i < count; i++)
+		if (has_tier(&lookups[i]))
+			return run_with_tiers(lookups, count, scratch, deadline_ns, err);
+	sp_lookup__run_in_memory(lookups, count, NULL);
 	return SP_OK;
 }

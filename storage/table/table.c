@@ -246,6 +246,11 @@ sp_table_layers sp_table_get_layers(const sp_table *table)
 	return (sp_table_layers){table->overlay, table->base, table->below};
 }
 
+void sp_table_set_fresh(const sp_table *table, const sp_fresh_rows *fresh)
+{
+	atomic_store_explicit(&table->rules->fresh, fresh, memory_order_release);
+}
+
 /* ------------------------------------------------------------------- columns */
 
 void sp_table_set_column(sp_table *table, sp_table_column which, sp_key_column *column)

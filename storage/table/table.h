@@ -11,7 +11,8 @@
  * A table of embedding rows by key: one EmbeddingVariable, all its parts.
  *
  * Made once (storage/table/table_builder.h), then read-only.  Its rows are in layers, and the first
- * layer that holds a key answers: an overlay of newer rows, rows in memory, a slower tier.
+ * layer that holds a key answers: an overlay of newer rows, rows in memory, a slower tier.  Over
+ * them there may be rows that arrive while the table is in use; a lookup sees one state of them.
  *
  * The row of an absent key (DeepRec's rules):
  *
@@ -27,6 +28,8 @@
  * Threads: immutable once built; any number of threads may look up at once.
  */
 typedef struct sp_table sp_table;
+
+struct sp_fresh_view;
 
 /* The filter of the training; it decides the answer for absent keys. */
 typedef enum sp_table_filter {
@@ -101,11 +104,13 @@ typedef struct sp_lookup {
 	const sp_pooling *pooling;
 	float *rows;
 	size_t stride;
+	/* Which rows that arrive meanwhile it sees; NULL: none. */
+	const struct sp_fresh_view *fresh;
 } sp_lookup;
 
 /*
- * Bytes of scratch that a run needs, 64-byte aligned: 0 when all tables are in memory; SIZE_MAX on
- * overflow.
+ * Bytes of scratch that a run needs, 64-byte aligned: 0 when all tables are in memory and have no
+ * rows that arrive meanwhile; SIZE_MAX on overflow.
  */
 size_t sp_lookup_scratch(const sp_lookup *lookups, size_t count);
 
@@ -152,6 +157,10 @@ size_t sp_table_locate_scratch(const sp_table *table, size_t count);
 SP_MUST_CHECK sp_status sp_table_locate(const sp_table *table, const int64_t *keys, size_t count,
 					int32_t *places, void *scratch, int64_t deadline_ns,
 					sp_error *err);
+
+/* As in memory, keys of which a request with this view sees such rows; NULL is fine. */
+void sp_table_locate_fresh(const sp_table *table, const struct sp_fresh_view *fresh,
+			   const int64_t *keys, size_t count, int32_t *places);
 
 /*
  * found[i] = whether keys[i] is held in any layer: no scratch, SP_TABLE_PATIENCE_NS of time.

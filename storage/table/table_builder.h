@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "storage/fresh/fresh.h"
 #include "storage/table/key_column.h"
 #include "storage/rows/rows.h"
 #include "storage/table/table.h"
@@ -61,6 +62,12 @@ sp_key_column *sp_table_get_column(const sp_table *table, sp_table_column which)
 
 /* Another table that shares everything with `table`. */
 SP_MUST_CHECK sp_status sp_table_share(sp_table **out, const sp_table *table, sp_error *err);
+
+/*
+ * Rows that lie over those of the table, and of all tables made from it, for lookups with a view of
+ * them.  Called once, before any such lookup; `fresh` outlives these lookups.
+ */
+void sp_table_set_fresh(const sp_table *table, const sp_fresh_rows *fresh);
 
 /* The layers of a table, which owns them; any may be NULL. */
 typedef struct sp_table_layers {

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "storage/fresh/fresh.h"
 #include "storage/table/key_column.h"
 #include "storage/region.h"
 #include "storage/rows/rows_internal.h"
@@ -31,6 +32,8 @@ typedef struct sp_table_rules {
 	 */
 	sp_region default_rows;
 	size_t default_row_count;
+	/* Rows that arrive while the table is in use; NULL: none. */
+	_Atomic(const sp_fresh_rows *) fresh;
 	sp_table_tally tallies[SP_TABLE_TALLIES];
 } sp_table_rules;
 

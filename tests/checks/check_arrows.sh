@@ -22,9 +22,10 @@ object_store: base object_store
 storage: base storage/scratch.h storage/region.h
 storage/placement: base storage/region.h storage/placement
 storage/format: base storage/format
+storage/fresh: base storage/region.h storage/fresh
 storage/rows: base storage/region.h storage/format storage/placement storage/rows
 storage/image: base storage/format storage/placement storage/rows storage/image
-storage/table: base storage/region.h storage/scratch.h storage/format storage/placement storage/rows storage/table
+storage/table: base storage/region.h storage/scratch.h storage/format storage/fresh storage/placement storage/rows storage/table
 storage/cache: base storage/region.h storage/cache
 storage/sst: base storage/sst
 storage/remote: base storage/scratch.h storage/format storage/rows storage/table/tier.h storage/cache storage/remote
@@ -59,14 +60,15 @@ model_loader/checkpoint: base engine model_loader/proto model_loader/checkpoint
 model_loader/embedding: base storage engine model_loader/checkpoint model_loader/embedding
 model_loader/version: base storage engine model_loader
 incremental: base storage engine model_loader incremental
+row_stream: base storage row_stream
 session_group: base engine model_loader session_group
-processor: base object_store/object_store.h storage engine model_loader incremental session_group processor
-processor/config: base object_store/object_store.h storage engine model_loader session_group processor/config
+processor: base object_store/object_store.h storage engine model_loader incremental row_stream session_group processor
+processor/config: base object_store/object_store.h storage engine model_loader row_stream/row_source.h session_group processor/config
 processor/publish: base storage engine model_loader incremental processor/publish
 processor/request: base engine model_loader session_group processor/request
-processor/version: base storage engine model_loader incremental session_group processor/config processor/publish processor/request processor/version
+processor/version: base storage engine model_loader incremental row_stream session_group processor/config processor/publish processor/request processor/version
 processor/warmup: base storage engine model_loader incremental session_group processor/request processor/version processor/warmup
-processor/updater: base storage engine model_loader incremental session_group processor/config processor/request processor/version processor/warmup processor/updater
+processor/updater: base storage engine model_loader incremental row_stream session_group processor/config processor/request processor/version processor/warmup processor/updater
 api: base storage engine model_loader incremental session_group processor api
 api/host: base object_store/object_store.h api/serving_processor.h api/host
 api/host/http: base api/host/json/json_writer.h api/host/metrics/call_record.h api/host/http
@@ -98,6 +100,7 @@ curl/: api/host/observe/http_post.c object_store/transfer.c
 expat.h: object_store/listing_xml.c
 event2/: api/host/http/
 hiredis/: storage/redis/redis_link.c
+librdkafka/: row_stream/source_kafka.c
 openssl/: api/host/http/http_tls.c api/host/eas/eas_token.c object_store/digest.c
 nghttp2/: api/host/http/http2_internal.h api/host/http/http2_memory
 rocksdb/: storage/ssd/rocks.c
@@ -150,7 +153,7 @@ BEGIN {
 	for (i = 1; i <= n; i++)
 		if (split(lines[i], pair, ": ") == 2)
 			places[pair[1]] = pair[2]
-	find = "cd \"" tree "\" && find base object_store storage engine model_loader incremental session_group processor api tools -name \"*.[ch]\" -o -name \"*.cpp\" -o -name \"*.inc\" | sort"
+	find = "cd \"" tree "\" && find base object_store storage engine model_loader incremental row_stream session_group processor api tools -name \"*.[ch]\" -o -name \"*.cpp\" -o -name \"*.inc\" | sort"
 	while ((find | getline file) > 0) {
 		room = room_of(file)
 		count++

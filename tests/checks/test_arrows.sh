@@ -21,7 +21,7 @@ expect() { # expect WANTED NAME COMMAND...
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-for room in base storage engine model_loader/checkpoint model_loader/embedding incremental session_group processor api/host tools \
+for room in base storage engine model_loader/checkpoint model_loader/embedding incremental row_stream session_group processor api/host tools \
 	storage/table storage/rows storage/ssd storage/sst engine/tensor engine/graph engine/kernels engine/import \
 	engine/passes engine/runtime engine/ops/array engine/ops/math engine/ops/list engine/ops/embedding; do
 	mkdir -p "$work/tree/$room"

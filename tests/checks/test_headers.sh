@@ -24,7 +24,7 @@ is_first() { # is_first HEADER: in the source of its name
 	[ "$(sed -n '/^#include/{p;q;}' "$srcdir/${1%.h}.c" 2>/dev/null)" = "#include \"$1\"" ]
 }
 
-for header in $(cd "$srcdir" && find base storage engine model_loader incremental session_group processor api tools \
+for header in $(cd "$srcdir" && find base storage engine model_loader incremental row_stream session_group processor api tools \
 	-name '*.h' | sort); do
 	case $header in
 	model_loader/proto/proto_internal.h | model_loader/saved_model/signature_def.h) continue ;; # includes what the build generates

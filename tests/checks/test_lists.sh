@@ -3,7 +3,7 @@
 # the rooms stands in a fragment, once, and so does every benchmark.
 set -u
 srcdir=${srcdir:-.}
-rooms='base storage engine model_loader incremental session_group processor api tools'
+rooms='base storage engine model_loader incremental row_stream session_group processor api tools'
 passed=0
 failed=0
 work=$(mktemp -d) || exit 1

@@ -206,12 +206,11 @@ static void lines_can_be_json_by_configuration(void **state)
 				   "\"model_store_type\": \"local\", \"feature_store_type\": "
 				   "\"memory\", \"serialize_protocol\": \"protobuf\","
 				   "\"model_name\": \"other\", \"log_level\": \"error\","
-				   "\"redis_password\": \"s3cret\", \"log_format\": \"json\"}}")),
+				   "\"kmp_blocktime\": \"s3cret\", \"log_format\": \"json\"}}")),
 		true));
 	stop();
 	each_line(check_json);
-	assert_non_null(
-		strstr(process.log, "'redis_password' is DeepRec's and has no effect here"));
+	assert_non_null(strstr(process.log, "'kmp_blocktime' is DeepRec's and has no effect here"));
 	assert_null(strstr(process.log, "s3cret"));
 }
 

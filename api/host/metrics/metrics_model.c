@@ -282,6 +282,55 @@ static void write_tables(const page *p, sp_metric metric)
 				write_cell(p, &tables[i], &columns[c]);
 }
 
+/* ----------------------------------------------------------------- row streams */
+
+#undef AT
+#define AT(field) offsetof(sp_reported_stream, field)
+
+static const struct {
+	sp_metric metric;
+	size_t offset; /* of its number in sp_reported_stream */
+	double unit;
+} stream_numbers[] = {
+	{SP_METRIC_STREAM_LAG_MESSAGES, AT(lag_messages), 1},
+	{SP_METRIC_STREAM_LAG, AT(lag_ms), 1000},
+	{SP_METRIC_STREAM_ERRORS, AT(errors), 1},
+	{SP_METRIC_STREAM_MESSAGES, AT(messages), 1},
+	{SP_METRIC_STREAM_ROWS, AT(rows), 1},
+	{SP_METRIC_STREAM_STATES, AT(states), 1},
+	{SP_METRIC_STREAM_INCOMPLETE, AT(incomplete_batches), 1},
+	{SP_METRIC_STREAM_KEYS, AT(keys), 1},
+	{SP_METRIC_STREAM_MEMORY, AT(memory), 1},
+};
+
+static void write_stream_number(const page *p, sp_metric metric)
+{
+	const char *stream = (const char *)&p->report->row_stream;
+	size_t i = 0;
+
+	while (stream_numbers[i].metric != metric)
+		i++;
+	if (p->report->row_stream.is_present)
+		add_one(p, metric,
+			(double)*(const int64_t *)(const void *)(stream +
+								 stream_numbers[i].offset) /
+				stream_numbers[i].unit);
+}
+
+static void write_stream_flag(const page *p, sp_metric metric)
+{
+	const sp_reported_stream *stream = &p->report->row_stream;
+
+	if (stream->is_present)
+		add_one(p, metric,
+			metric == SP_METRIC_STREAM_CONNECTED ? stream->connected : stream->paused);
+}
+
+static void write_stream_skips(const page *p, sp_metric metric)
+{
+	add_counts(p, metric, "reason", &p->report->row_stream.skipped);
+}
+
 /* ----------------------------------------------------------------------- page */
 
 static const struct {
@@ -321,6 +370,18 @@ static const struct {
 	{SP_METRIC_TABLE_SERVERS_UP, write_tables},
 	{SP_METRIC_TABLE_ROUND_TRIPS, write_tables},
 	{SP_METRIC_TABLE_ROUND_TRIP_TIME, write_tables},
+	{SP_METRIC_STREAM_CONNECTED, write_stream_flag},
+	{SP_METRIC_STREAM_PAUSED, write_stream_flag},
+	{SP_METRIC_STREAM_LAG_MESSAGES, write_stream_number},
+	{SP_METRIC_STREAM_LAG, write_stream_number},
+	{SP_METRIC_STREAM_ERRORS, write_stream_number},
+	{SP_METRIC_STREAM_MESSAGES, write_stream_number},
+	{SP_METRIC_STREAM_ROWS, write_stream_number},
+	{SP_METRIC_STREAM_STATES, write_stream_number},
+	{SP_METRIC_STREAM_INCOMPLETE, write_stream_number},
+	{SP_METRIC_STREAM_KEYS, write_stream_number},
+	{SP_METRIC_STREAM_MEMORY, write_stream_number},
+	{SP_METRIC_STREAM_SKIPPED, write_stream_skips},
 };
 
 static bool is_any_open(const sp_model_state *models, size_t count)

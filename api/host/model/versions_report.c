@@ -180,6 +180,28 @@ static sp_status read_counts(void *out, source *from, sp_error *err)
 	}
 }
 
+static sp_status read_stream(void *out, source *from, sp_error *err)
+{
+#define AT(field) offsetof(sp_reported_stream, field)
+	static const member members[] = {
+		{"connected", AT(connected), read_flag},
+		{"paused", AT(paused), read_flag},
+		{"errors", AT(errors), read_number},
+		{"lag_messages", AT(lag_messages), read_number},
+		{"lag_ms", AT(lag_ms), read_number},
+		{"messages", AT(messages), read_number},
+		{"rows", AT(rows), read_number},
+		{"states", AT(states), read_number},
+		{"incomplete_batches", AT(incomplete_batches), read_number},
+		{"keys", AT(keys), read_number},
+		{"memory", AT(memory), read_number},
+		{"skipped", AT(skipped), read_counts},
+		{NULL, 0, NULL}};
+#undef AT
+	((sp_reported_stream *)out)->is_present = true;
+	return read_members(out, from, members, err);
+}
+
 #define AT(field) offsetof(sp_versions_report, field)
 
 static sp_status read_all_counts(void *out, source *from, sp_error *err)
@@ -210,6 +232,7 @@ sp_status sp_versions_report_read(sp_versions_report *out, const char *json, sp_
 					 {"shards", AT(shards), read_counts},
 					 {"shard_events", AT(shard_events), read_counts},
 					 {"tables", AT(tables), read_tables},
+					 {"row_stream", AT(row_stream), read_stream},
 					 {NULL, 0, NULL}};
 	source from = {.arena = arena};
 	sp_status status;

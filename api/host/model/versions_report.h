@@ -47,11 +47,20 @@ typedef struct sp_reported_table {
 	int64_t servers_up, defaulted, round_trips, round_trip_us;
 } sp_reported_table;
 
-/* [count] of one of the structs above. */
+/* [count] of one of the structs around. */
 typedef struct sp_reported_list {
 	void *items;
 	size_t count;
 } sp_reported_list;
+
+/* Rows that a trainer streams, of the live version. */
+typedef struct sp_reported_stream {
+	bool is_present;
+	bool connected, paused;
+	int64_t errors, lag_messages, lag_ms, messages, rows, states, incomplete_batches;
+	int64_t keys, memory;
+	sp_reported_list skipped; /* sp_reported_count by reason */
+} sp_reported_stream;
 
 typedef struct sp_versions_report {
 	sp_reported_list versions; /* sp_reported_version, newest first */
@@ -64,6 +73,7 @@ typedef struct sp_versions_report {
 	sp_reported_list owners;               /* sp_reported_count: bytes by owner */
 	sp_reported_list shards, shard_events; /* sp_reported_count: of other processors */
 	sp_reported_list tables;               /* sp_reported_table */
+	sp_reported_stream row_stream;
 } sp_versions_report;
 
 /* Errors: SP_CORRUPT if `json` is not such JSON, SP_NO_MEMORY. */

@@ -232,11 +232,14 @@ static int64_t deadline_of(const sp_call *call)
 	return sp_clock_now_ns() + SP_TABLE_PATIENCE_NS;
 }
 
-sp_status sp_embedding__look_up(const sp_call *call, const sp_lookup *lookups, size_t count)
+sp_status sp_embedding__look_up(const sp_call *call, sp_lookup *lookups, size_t count)
 {
-	size_t size = sp_lookup_scratch(lookups, count);
 	void *scratch = NULL;
+	size_t size;
 
+	for (size_t i = 0; i < count; i++)
+		lookups[i].fresh = call->fresh;
+	size = sp_lookup_scratch(lookups, count);
 	if (size != 0 && (scratch = sp_call_bytes(call, 1, size)) == NULL)
 		return sp_call_no_memory(call);
 	return sp_lookup_run(lookups, count, scratch, deadline_of(call), call->err);
@@ -296,8 +299,11 @@ static sp_status run_lookup_tier(const sp_call *call)
 	size = sp_table_locate_scratch(resource->table, ids->count);
 	if (size != 0 && (scratch = sp_call_bytes(call, 1, size)) == NULL)
 		return sp_call_no_memory(call);
-	return sp_table_locate(resource->table, keys, ids->count, sp_tensor_i32(call->out[0]),
-			       scratch, deadline_of(call), call->err);
+	SP_TRY(sp_table_locate(resource->table, keys, ids->count, sp_tensor_i32(call->out[0]),
+			       scratch, deadline_of(call), call->err));
+	sp_table_locate_fresh(resource->table, call->fresh, keys, ids->count,
+			      sp_tensor_i32(call->out[0]));
+	return SP_OK;
 }
 
 /* ------------------------------------------------------- other columns */

@@ -35,8 +35,8 @@ SP_MUST_CHECK sp_status sp_embedding__find(const sp_call *call, size_t input, sp
 SP_MUST_CHECK sp_status sp_embedding__keys(const sp_call *call, size_t input,
 					   const sp_resource *resource, const int64_t **out);
 
-/* sp_lookup_run() with scratch in the request's memory. */
-SP_MUST_CHECK sp_status sp_embedding__look_up(const sp_call *call, const sp_lookup *lookups,
+/* sp_lookup_run() with scratch in the request's memory, for what the request may see. */
+SP_MUST_CHECK sp_status sp_embedding__look_up(const sp_call *call, sp_lookup *lookups,
 					      size_t count);
 
 #endif

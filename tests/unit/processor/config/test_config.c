@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/parallel.h"
 #include "processor/config/config.h"
+#include "row_stream/row_source.h"
 #include "processor/config/config_keys.h"
 #include "session_group/session_group.h"
 #include "tests/support/paths.h"
@@ -284,6 +285,38 @@ static void the_type_of_the_store_and_the_paths_agree(void **state)
 	refuse(WITH("\"checkpoint_dir\": \"http://u:s3cret@h/m\""), SP_INVALID,
 	       "configuration key 'checkpoint_dir': a path of http:// has a user or a query in it: "
 	       "credentials are taken from the configuration, the environment and files");
+}
+
+#define STREAM "\"row_stream_brokers\": \"h:1\", "
+
+static void row_streams_have_properties_of_librdkafka(void **state)
+{
+	sp_config config;
+
+	(void)state;
+	if (!sp_row_source_is_built()) {
+		refuse(WITH(STREAM "\"model_name\": \"m\""), SP_UNSUPPORTED,
+		       "configuration key 'row_stream_brokers': this build has no librdkafka");
+		return;
+	}
+	config = parse(WITH(STREAM "\"model_name\": \"m\", \"row_stream_format\": \"hps\", "
+				   "\"row_stream_key_bytes\": 4, \"row_stream_properties\": "
+				   "\"security.protocol=plaintext; socket.timeout.ms=1000;\""));
+	assert_string_equal(config.row_stream_model, "m");
+	assert_true(config.row_stream_format == 1 && config.row_stream_key_bytes == 4);
+	assert_true(config.row_stream_interval_ms == 50 && config.row_stream_start == 0);
+	sp_config_fini(&config);
+	refuse(WITH(STREAM "\"row_stream_model\": \"m\", \"row_stream_properties\": "
+			   "\"sasl.pass=s3cret\""),
+	       SP_INVALID,
+	       "configuration key 'row_stream_properties': librdkafka does not take its property "
+	       "'sasl.pass'");
+	refuse(WITH(STREAM "\"row_stream_model\": \"m\", \"row_stream_properties\": \"s3cret\""),
+	       SP_INVALID, "configuration key 'row_stream_properties': a property has no '='");
+	refuse(WITH(STREAM "\"row_stream_model\": \"m\", \"shard_embedding\": true, "
+			   "\"embedding_names\": \"e\", \"shard_instance_count\": 2"),
+	       SP_UNSUPPORTED,
+	       "configuration key 'shard_embedding' cannot be used with 'row_stream_brokers'");
 }
 
 #define IN_REDIS "\"feature_store_type\": \"redis\", \"redis_url\": "
@@ -911,6 +944,7 @@ int main(void)
 		cmocka_unit_test(values_out_of_range),
 		cmocka_unit_test(what_only_deeprec_does),
 		cmocka_unit_test(the_type_of_the_store_and_the_paths_agree),
+		cmocka_unit_test(row_streams_have_properties_of_librdkafka),
 		cmocka_unit_test(redis_needs_an_address_and_rows_as_they_are),
 		cmocka_unit_test(peers_hold_rows_as_they_are),
 		cmocka_unit_test(others_are_answered_from_full_checkpoints),

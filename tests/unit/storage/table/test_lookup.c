@@ -91,9 +91,10 @@ static void large_lookups_answer_as_single_keys_do(void **state)
 			/* Between two small ones, which share a run with it, or alone. */
 			size_t step = at / 2, alone = at % 2;
 			size_t count = step < 140 ? 1 + step : COUNT - 40 + (step - 140);
-			sp_lookup lookups[3] = {{table, keys, 3, NULL, NULL, row, 0},
-						{table, keys, count, NULL, NULL, rows, stride},
-						{table, keys, 1, NULL, NULL, row, dim}};
+			sp_lookup lookups[3] = {
+				{table, keys, 3, NULL, NULL, row, 0, NULL},
+				{table, keys, count, NULL, NULL, rows, stride, NULL},
+				{table, keys, 1, NULL, NULL, row, dim, NULL}};
 
 			for (size_t i = 0; i <= COUNT * stride; i++)
 				rows[i] = 77.0f;

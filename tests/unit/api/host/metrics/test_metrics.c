@@ -154,7 +154,11 @@ static const char told[] =
 	"{\"table\":\"far\",\"dim\":16,\"rows\":8,\"overlay_rows\":0,\"memory\":7,\"keys\":512,"
 	"\"absent\":3,\"tier\":\"redis\",\"in_memory\":0,\"cached\":420,\"missed\":92,"
 	"\"errors\":0,\"bytes_read\":5000,\"defaulted\":6,\"servers\":3,\"servers_up\":2,"
-	"\"round_trips\":40,\"round_trip_us\":9000}]}";
+	"\"round_trips\":40,\"round_trip_us\":9000}],"
+	"\"row_stream\":{\"connected\":true,\"paused\":false,\"errors\":2,\"lag_messages\":3,"
+	"\"lag_ms\":1500,\"messages\":4,\"rows\":5,\"states\":6,\"batch\":9,"
+	"\"incomplete_batches\":7,\"keys\":8,\"memory\":9,\"memory_limit\":10,"
+	"\"skipped\":{\"format\":11,\"values\":12}}}";
 
 static void write_told(const char *json)
 {
@@ -235,6 +239,21 @@ static void tables_are_told(void **state)
 		      ",table=\"far\",tier=\"redis\"} 9000");
 	assert_no(P "table_servers" M ",table=\"user_emb\"");
 	assert_no(P "table_keys_total" M ",table=\"far\",tier=\"redis\",found=\"disk\"");
+}
+
+static void row_streams_are_told(void **state)
+{
+	(void)state;
+	write_told(told);
+	assert_line(P "row_stream_connected" M "} 1");
+	assert_line(P "row_stream_paused" M "} 0");
+	assert_line(P "row_stream_errors_total" M "} 2");
+	assert_line(P "row_stream_lag_messages" M "} 3");
+	assert_line(P "row_stream_lag_seconds" M "} 1.5");
+	assert_line(P "row_stream_rows_total" M "} 5");
+	assert_line(P "row_stream_states_total" M "} 6");
+	assert_line(P "row_stream_memory_bytes" M "} 9");
+	assert_line(P "row_stream_skipped_total" M ",reason=\"values\"} 12");
 }
 
 /* As a SavedModel alone has it, and before there is any version. */
@@ -492,12 +511,19 @@ int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		CASE(heads_and_samples),       CASE(values_of_labels_are_escaped),
-		CASE(limits_are_powers),       CASE(times_fall_into_buckets),
-		CASE(versions_are_told),       CASE(tables_are_told),
-		CASE(little_is_told),          CASE(what_is_not_that_json_is_refused),
-		CASE(without_memory),          CASE(answers_are_told),
-		CASE(memory_is_told_by_owner), CASE(exemplars_are_told_to_those_who_can_read_them),
+		CASE(heads_and_samples),
+		CASE(values_of_labels_are_escaped),
+		CASE(limits_are_powers),
+		CASE(times_fall_into_buckets),
+		CASE(versions_are_told),
+		CASE(tables_are_told),
+		CASE(row_streams_are_told),
+		CASE(little_is_told),
+		CASE(what_is_not_that_json_is_refused),
+		CASE(without_memory),
+		CASE(answers_are_told),
+		CASE(memory_is_told_by_owner),
+		CASE(exemplars_are_told_to_those_who_can_read_them),
 	};
 
 	return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
