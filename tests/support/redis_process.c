@@ -153,12 +153,14 @@ void sp_redis_kill(sp_redis_process *process)
 
 void sp_redis_pause(sp_redis_process *process)
 {
-	kill(process->pid, SIGSTOP);
+	if (process->pid != 0)
+		kill(process->pid, SIGSTOP);
 }
 
 void sp_redis_continue(sp_redis_process *process)
 {
-	kill(process->pid, SIGCONT);
+	if (process->pid != 0)
+		kill(process->pid, SIGCONT);
 }
 
 void sp_redis_end(sp_redis_process *process)
