@@ -5,7 +5,7 @@
 #   fuzz.sh                      each target: its corpus, then 20 seconds
 #   fuzz.sh --seconds=600 http   the targets named, for longer
 #
-# Two targets at once for each processor.  What a target found lies in
+# Three targets at once for each processor.  What a target found lies in
 # build/fuzz/found/, to be given to it again: build/fuzz/tests/fuzz/fuzz_http FILE.
 # A target passes that found nothing; the last line is "N passed, N failed".
 set -eu
@@ -76,7 +76,7 @@ fi
 END
 chmod +x one.sh
 # shellcheck disable=SC2086
-printf '%s\n' $targets | srcdir=$top xargs -P "$((2 * $(nproc)))" -n 1 ./one.sh "$top" "$seconds" | tee results
+printf '%s\n' $targets | srcdir=$top xargs -P "$((3 * $(nproc)))" -n 1 ./one.sh "$top" "$seconds" | tee results
 failed=$(grep -c '^FAIL: ' results || true)
 passed=$(grep -c '^PASS: ' results || true)
 [ $((passed + failed)) -gt 0 ] || failed=1
