@@ -9,8 +9,8 @@
 /*
  * Waits for changes in the folders of a model, reported by inotify if the file system supports it.
  *
- * Paths into object stores are not watched.  It reports that something may have changed, not what.  Changes may be missed, so the caller must
- * also look at the files after a timeout.
+ * Paths into object stores are not watched.  It reports that something may have changed, not what.
+ * Changes may be missed, so the caller must also look at the files after a timeout.
  *
  * Threads: sp_watch_wake() may be called by any thread, all else by one.
  */
