@@ -80,7 +80,8 @@ class Host:
         os.mkdir(self.folder + "/checkpoints/" + DELTAS)
         with open(golden + "/case.json") as file:
             config = json.load(file)["model_config"]
-        config.update(savedmodel_dir=self.folder + "/savedmodel", checkpoint_dir=self.folder + "/checkpoints", update_poll_interval_ms=100, **(keys or {}))
+        config.update(savedmodel_dir=self.folder + "/savedmodel", checkpoint_dir=self.folder + "/checkpoints", update_poll_interval_ms=100)
+        config.update(keys or {})
         with open(self.folder + "/config", "w") as file:
             json.dump({"models": [{"name": "ctr", "processor_config": config, **(more or {})}]}, file)
         with open(self.folder + "/token", "w") as file:
@@ -301,6 +302,43 @@ def play_ssd(host):
     play(host, "Store down", "the SSD fails", spoil, lambda _, model: any(table["errors"] for table in model["tables"]))
 
 
+def serve_files():
+    """A web server for FOLDER, as an object store, and its address."""
+    log = folder + "/web.log"
+    with open(log, "w") as out:
+        web = subprocess.Popen([sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", folder], stdout=out, stderr=out)
+    atexit.register(web.kill)
+    return web, "http://127.0.0.1:" + wait_until(lambda: re.search(r" port (\d+) ", read(log)), "the web server")[1]
+
+
+def serve_rows():
+    """A Redis, and its address."""
+    path = folder + "/redis.sock"
+    with open(folder + "/redis.log", "w") as log:
+        redis = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--dir", folder], stdout=log, stderr=log)
+    atexit.register(redis.kill)
+    wait_until(lambda: os.path.exists(path), "Redis")
+    return redis, "unix:" + path
+
+
+def play_remote():
+    """Checkpoints in a web server's folder, rows in Redis."""
+    web, address = serve_files()
+    redis, rows = serve_rows()
+    host = Host("remote", {"model_store_type": "http", "checkpoint_dir": address + "/remote/checkpoints", "feature_store_type": "redis",
+                           "redis_url": rows, "ev_storage_size": [1]})
+
+    def lose_redis():
+        redis.kill()
+        redis.wait()
+        host.ask(BIG)
+
+    play(host, "Store down", "Redis, or a holder of rows, is away", lose_redis, lambda _, model: any(
+        table["defaulted"] and table["servers_up"] < table["servers"] for table in model["tables"]))
+    play(host, "Store down", "the object store is away", web.kill, lambda _, model: address in model["unreadable"]["why"])
+    host.end()
+
+
 # ------------------------------------------------------------------------- main
 
 MEMORY = 3 << 20
@@ -321,5 +359,11 @@ host = Host("full", {"ev_storage_type": 12, "ev_storage_path": folder + "/disk/s
 play_disk(host, os.path.ismount(folder + "/disk"))
 play_ssd(host)
 host.end()
+if shutil.which("redis-server"):
+    play_remote()
+else:
+    print("redis-server is not installed: stores of other machines are not played")
+    for cause in ("the object store is away", "Redis, or a holder of rows, is away"):
+        runbooks["Store down"][0].pop(cause)
 left = [f"{title}: {cause}" for title, (rows, _) in runbooks.items() for cause in rows]
 assert not left, f"not played: {left}"

@@ -105,6 +105,9 @@ static void write_tables(sp_document *d, const sp_versions_report *report)
 		number(d, "cached", items[i].cached);
 		number(d, "missed", items[i].missed);
 		number(d, "errors", items[i].errors);
+		number(d, "servers", items[i].servers);
+		number(d, "servers_up", items[i].servers_up);
+		number(d, "defaulted", items[i].defaulted);
 		sp_document_close(d, mark);
 	}
 	sp_document_close_list(d);
