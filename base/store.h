@@ -12,8 +12,8 @@
 
 /*
  * Where paths of the form SCHEME://... lead: to the store that the process has registered.
- * base/file.h and base/folder.h hand such paths to it, so that whoever reads files by them reads
- * objects as well.  Without a store such a path is refused as SP_UNSUPPORTED.
+ * base/file.h and base/folder.h hand such paths to it, so their callers read objects as they read
+ * files.  Without a store such a path is refused as SP_UNSUPPORTED.
  *
  * A store is read only.  What it tells of names may be as old as the last refresh().
  */

@@ -4,6 +4,8 @@
 
 #include "api/host/messages/infer_message.h"
 
+enum { STATUSES_ARENA = 16 << 10 };
+
 /* --------------------------------------------------------- TensorFlow Serving */
 
 /* A map of TensorInfo. */
@@ -80,6 +82,22 @@ void sp_describe_statuses(sp_document *d, const sp_version_statuses *list)
 	}
 	sp_document_close_list(d);
 	sp_document_close(d, root);
+}
+
+sp_status sp_describe_selected(sp_document *d, sp_models *models, const sp_model_selector *selector,
+			       sp_error *err)
+{
+	sp_arena *arena = sp_arena_create(STATUSES_ARENA);
+	sp_version_statuses list;
+	sp_status status;
+
+	if (arena == NULL)
+		return sp_no_memory(err, "the versions");
+	status = sp_models_statuses(models, selector, &list, arena, err);
+	if (status == SP_OK)
+		sp_describe_statuses(d, &list);
+	sp_arena_destroy(arena);
+	return status;
 }
 
 /* ------------------------------------------------------------------------- V2 */

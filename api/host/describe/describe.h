@@ -22,6 +22,10 @@ void sp_describe_signatures(sp_document *d, const serving_processor_handle *hand
 /* GetModelStatusResponse. */
 void sp_describe_statuses(sp_document *d, const sp_version_statuses *list);
 
+/* The same, of the selected versions; a failure of sp_models_statuses() writes nothing. */
+SP_MUST_CHECK sp_status sp_describe_selected(sp_document *d, sp_models *models,
+					     const sp_model_selector *selector, sp_error *err);
+
 /* ------------------------------------------------------------------------- V2 */
 
 /* ServerMetadataResponse. */

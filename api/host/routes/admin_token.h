@@ -18,7 +18,7 @@ enum { SP_ADMIN_TOKEN_LEAST = 16, SP_ADMIN_TOKEN_MOST = 512 };
 
 typedef struct sp_admin_token {
 	pthread_mutex_t lock; /* protects all below */
-	size_t size;          /* 0: no file was read; nobody has the token then */
+	size_t size;          /* 0: no file has been read, and no token is accepted */
 	char text[SP_ADMIN_TOKEN_MOST];
 } sp_admin_token;
 

@@ -4,7 +4,7 @@
 
 /* Loads and unloads models and versions, and moves labels. */
 
-enum { FIRST_ARENA = 16 << 10, MAX_BYTES = 1 << 20 };
+enum { MAX_BYTES = 1 << 20 };
 
 /* The states of the versions, as GET of the model tells them. */
 static sp_status write_states(sp_buffer *out, const sp_serving *serving, const char *name,
@@ -12,17 +12,12 @@ static sp_status write_states(sp_buffer *out, const sp_serving *serving, const c
 {
 	const sp_model_selector selector = {.name = sp_bytes_of(name)};
 	sp_document d = sp_document_of(out, true);
-	sp_arena *arena = sp_arena_create(FIRST_ARENA);
-	sp_version_statuses list;
-	sp_status status;
+	sp_status status = sp_describe_selected(&d, serving->models, &selector, err);
 
-	if (arena == NULL)
-		return sp_no_memory(err, "the versions");
-	status = sp_models_statuses(serving->models, &selector, &list, arena, err);
-	if (status == SP_OK || status == SP_NOT_FOUND) /* nothing is left of it */
-		sp_describe_statuses(&d, &list);
-	sp_arena_destroy(arena);
-	return status == SP_NOT_FOUND ? SP_OK : status;
+	if (status != SP_NOT_FOUND)
+		return status;
+	sp_describe_statuses(&d, &(sp_version_statuses){.count = 0}); /* nothing is left of it */
+	return SP_OK;
 }
 
 static void carry_out(sp_serving *serving, sp_worker *worker, sp_http_request *request)

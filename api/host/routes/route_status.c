@@ -6,7 +6,7 @@
 
 /* GET of a model's status and metadata, laid out as by TensorFlow Serving. */
 
-enum { FIRST_ARENA = 16 << 10, MAX_BYTES = 64 << 20 };
+enum { MAX_BYTES = 64 << 20 };
 
 /* Appends the value in `part`, laid out, and empties it. */
 static void move_indented(sp_buffer *out, sp_buffer *part)
@@ -22,19 +22,10 @@ static sp_status write_status(sp_buffer *out, sp_buffer *part, sp_serving *servi
 {
 	const sp_model_selector selector = sp_route__selector(path);
 	sp_document d = sp_document_of(part, true);
-	sp_arena *arena = sp_arena_create(FIRST_ARENA);
-	sp_version_statuses list;
-	sp_status status;
 
-	if (arena == NULL)
-		return sp_no_memory(err, "the versions");
-	status = sp_models_statuses(serving->models, &selector, &list, arena, err);
-	if (status == SP_OK) {
-		sp_describe_statuses(&d, &list);
-		move_indented(out, part);
-	}
-	sp_arena_destroy(arena);
-	return status;
+	SP_TRY(sp_describe_selected(&d, serving->models, &selector, err));
+	move_indented(out, part);
+	return SP_OK;
 }
 
 /* Two of protobuf's texts within one of TensorFlow Serving's own. */

@@ -7,8 +7,9 @@
 
 /*
  * What the status page shows, as one JSON document (docs/observability.md): the numbers of the
- * metrics, and of each version what it waits for or why it was refused.  Counters grow from the
- * start on: whoever reads two documents has the rates.  Versions and steps are texts of digits.
+ * metrics, and of each version what it waits for or why it was refused.  Counters begin
+ * at 0 when the host starts; the difference of two documents gives rates.  Versions and steps are
+ * texts of digits.
  *
  * Threads: any, several at once.
  */
