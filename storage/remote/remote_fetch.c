@@ -161,14 +161,27 @@ static void unchain(sp_remote_store *store, const sp_remote_row *row)
 	pthread_mutex_unlock(lock);
 }
 
-/* Offers a row to the cache. */
+static void write_to_file(const sp_remote_row *row)
+{
+	sp_remote_shelf *shelf = row->shelf;
+	sp_row_file *file = shelf->store->file;
+
+	if (file != NULL &&
+	    !sp_row_file_offer(file, shelf->table, row->key, row->fetch->bytes + row->at,
+			       sp_remote__kept_size(shelf)))
+		sp_remote__count_up(&shelf->disk_dropped, 1);
+}
+
+/* Offers a row to the cache, and to the file. */
 static void keep(const sp_remote_row *row, sp_remote_row_state state)
 {
 	sp_remote_shelf *shelf = row->shelf;
 	const char *bytes = row->fetch->bytes + row->at;
 
-	if (state == SP_REMOTE_ROW_FOUND)
+	if (state == SP_REMOTE_ROW_FOUND) {
 		sp_remote__count_up(&shelf->bytes_read, shelf->row_size);
+		write_to_file(row);
+	}
 	if (shelf->keep_s != 0) /* an older row of the key may be held */
 		sp_row_cache_replace(shelf->cache, row->key, bytes);
 	else if (state == SP_REMOTE_ROW_ABSENT)

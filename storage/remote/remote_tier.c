@@ -11,8 +11,9 @@
 
 /*
  * A read looks up the cache of each table, in blocks of keys.  The misses are sorted by table and
- * key, so that repeats are adjacent; each key then wants a row, by partition, and
- * when the rows have come, or the time is over, they are copied to all places of their keys.
+ * key, so that repeats are adjacent; each key that the store's file does not seem to have then
+ * wants a row, by partition, and when the rows have come, or the time is over, they are copied to
+ * all places of their keys.
  */
 
 enum {
@@ -29,7 +30,8 @@ typedef struct own_tier {
 /* A key without repeats: its misses are from `first` on. */
 typedef struct wanted_key {
 	size_t first;
-	sp_remote_row *row;
+	sp_remote_row *row; /* NULL: it was not asked for */
+	bool is_from_file;  /* it is looked for in the file, or was answered from it */
 } wanted_key;
 
 /* Arrays in the scratch. */
@@ -39,9 +41,10 @@ typedef struct read_state {
 	sp_key_miss *order;  /* [keys] wanted keys of a read by partition; at: index in `wanted` */
 	sp_row_cache_answer *answers; /* [CACHE_BLOCK] */
 	void *rows;                   /* [CACHE_BLOCK] of the widest table */
-	size_t miss_count, wanted_count;
-	size_t bytes; /* of the rows that are wanted */
+	sp_row_file_row *filed;       /* [keys] that the file may have; of a store with a file */
+	size_t miss_count, wanted_count, filed_count;
 	sp_remote_stamp now;
+	const sp_tier_read *reads;
 } read_state;
 
 static sp_remote_shelf *shelf_of(const sp_tier *tier)
@@ -68,6 +71,9 @@ static void lay_out(read_state *state, sp_scratch *s, const sp_tier_read *reads,
 	state->order = sp_scratch_take(s, keys, sizeof(*state->order));
 	state->answers = sp_scratch_take(s, CACHE_BLOCK, sizeof(*state->answers));
 	state->rows = sp_scratch_take(s, CACHE_BLOCK, widest);
+	if (shelf_of(reads[0].tier)->store->file != NULL)
+		state->filed = sp_scratch_take(s, keys, sizeof(*state->filed));
+	state->reads = reads;
 }
 
 /* read() gets the sum of the sizes of its reads, which is at least what they need together. */
@@ -165,49 +171,130 @@ static size_t group_misses(read_state *state, const sp_tier_read *reads, size_t 
 		state->wanted[state->wanted_count++] = (wanted_key){.first = at};
 	}
 	sp_key_miss_sort(state->order + start, state->wanted_count - start);
-	state->bytes += (state->wanted_count - start) * sp_remote__kept_size(shelf);
 	return end;
 }
 
-static void want(read_state *state, const sp_tier_read *reads, sp_remote_fetch *own)
+static sp_remote_shelf *shelf_of_wanted(const read_state *state, const wanted_key *wanted)
 {
+	return shelf_of(state->reads[state->misses[wanted->first].read].tier);
+}
+
+static bool is_asked_next(const wanted_key *wanted)
+{
+	return wanted->row == NULL && !wanted->is_from_file;
+}
+
+/* Asks for all keys that are neither asked for yet nor from the file; *own is NULL if none is. */
+static sp_status ask(sp_remote_fetch **own, read_state *state, sp_error *err)
+{
+	sp_remote_store *store = shelf_of(state->reads[0].tier)->store;
+	size_t count = 0, bytes = 0;
+
+	for (size_t i = 0; i < state->wanted_count; i++)
+		if (is_asked_next(&state->wanted[i])) {
+			bytes += sp_remote__kept_size(shelf_of_wanted(state, &state->wanted[i]));
+			count++;
+		}
+	if (count == 0)
+		return SP_OK;
+	*own = sp_remote__fetch_create(store, count, bytes);
+	SP_NEED_MEMORY(*own, err, "%zu rows from %s", count, store->source->title);
 	for (size_t i = 0; i < state->wanted_count; i++) {
 		const sp_key_miss *next = &state->order[i];
 		wanted_key *wanted = &state->wanted[next->at];
 
-		wanted->row = sp_remote__fetch_want(own, shelf_of(reads[next->read].tier),
-						    state->misses[wanted->first].key,
-						    (uint32_t)next->key);
+		if (is_asked_next(wanted))
+			wanted->row = sp_remote__fetch_want(*own, shelf_of_wanted(state, wanted),
+							    state->misses[wanted->first].key,
+							    (uint32_t)next->key);
 	}
+	if ((*own)->count != 0)
+		sp_remote__fetch_send(*own);
+	return SP_OK;
 }
 
 /* ---- what has come ---- */
 
-/* Copies the row of a wanted key to all of its places; false: there is no answer. */
-static bool copy_out(const read_state *state, const sp_tier_read *reads, const wanted_key *wanted,
-		     bool in_time)
+/*
+ * Copies a stored row to all places of its key; NULL: it is absent, or has no answer.  Returns how
+ * many there are.
+ */
+static size_t copy_to_places(const read_state *state, const wanted_key *wanted, const char *stored)
 {
-	const sp_key_miss *miss = &state->misses[wanted->first];
-	const sp_tier_read *read = &reads[miss->read];
-	const sp_remote_row *row = wanted->row;
-	const sp_remote_shelf *shelf = row->shelf;
-	sp_remote_row_state how = sp_remote__row_state(row, in_time);
+	const sp_key_miss *miss = &state->misses[wanted->first], *first = miss;
 	const sp_key_miss *end = state->misses + state->miss_count;
-	size_t copies = 0;
+	const sp_tier_read *read = &state->reads[miss->read];
+	const sp_remote_shelf *shelf = shelf_of(read->tier);
 
-	for (; miss < end && miss->key == row->key && &reads[miss->read] == read; miss++) {
-		read->found[miss->at] = how == SP_REMOTE_ROW_FOUND;
-		if (how == SP_REMOTE_ROW_FOUND)
-			shelf->codec->decode(shelf->dim, row->fetch->bytes + row->at,
-					     read->rows[miss->at]);
-		copies++;
+	for (; miss < end && miss->key == first->key && miss->read == first->read; miss++) {
+		read->found[miss->at] = stored != NULL;
+		if (stored != NULL)
+			shelf->codec->decode(shelf->dim, stored, read->rows[miss->at]);
 	}
+	return (size_t)(miss - first);
+}
+
+/* Copies what a server has answered; false: there is no answer. */
+static bool copy_out(const read_state *state, const wanted_key *wanted, bool in_time)
+{
+	const sp_remote_row *row = wanted->row;
+	sp_remote_row_state how = sp_remote__row_state(row, in_time);
+	size_t copies = copy_to_places(
+		state, wanted, how == SP_REMOTE_ROW_FOUND ? row->fetch->bytes + row->at : NULL);
+
 	if (how == SP_REMOTE_ROW_ABSENT)
 		sp_remote__count_up(&row->shelf->absent, copies);
 	else if (how == SP_REMOTE_ROW_OPEN)
 		sp_remote__count_up(&row->shelf->defaulted, copies);
 	return how != SP_REMOTE_ROW_OPEN;
 }
+
+/* Takes a row from the file, unless it is too old. */
+static void take_from_file(void *context, const sp_row_file_row *from, const void *bytes)
+{
+	read_state *state = context;
+	wanted_key *wanted = &state->wanted[from->owner];
+	sp_remote_shelf *shelf = shelf_of_wanted(state, wanted);
+
+	if (bytes == NULL)
+		sp_remote__count_up(&shelf->disk_errors, 1);
+	else if (judge(shelf, SP_ROW_CACHE_ROW, bytes, state->now) == SP_ROW_CACHE_ROW) {
+		sp_remote__count_up(&shelf->disk_hits, copy_to_places(state, wanted, bytes));
+		sp_row_cache_fill(shelf->cache, from->key, bytes);
+		wanted->is_from_file = true;
+	}
+}
+
+/* ---- the file ---- */
+
+static void find_in_file(read_state *state, const sp_row_file *file)
+{
+	if (file == NULL || !sp_row_file_is_ready(file))
+		return;
+	for (size_t i = 0; i < state->wanted_count; i++) {
+		const sp_remote_shelf *shelf = shelf_of_wanted(state, &state->wanted[i]);
+
+		state->filed[i] = (sp_row_file_row){
+			.key = state->misses[state->wanted[i].first].key,
+			.table = shelf->table,
+			.size = (uint32_t)sp_remote__kept_size(shelf),
+			.owner = i};
+	}
+	state->filed_count = sp_row_file_find(file, state->filed, state->wanted_count);
+	for (size_t i = 0; i < state->filed_count; i++)
+		state->wanted[state->filed[i].owner].is_from_file = true;
+}
+
+/* Afterwards those keys are from the file that it has answered. */
+static void read_file(read_state *state, sp_row_file *file, int64_t deadline_ns)
+{
+	for (size_t i = 0; i < state->filed_count; i++)
+		state->wanted[state->filed[i].owner].is_from_file = false;
+	sp_row_file_read(file, state->filed, state->filed_count, take_from_file, state,
+			 deadline_ns);
+}
+
+/* ---- waiting ---- */
 
 /* Why a key has no answer. */
 static sp_status explain(const sp_remote_row *row, bool in_time, sp_error *err)
@@ -227,53 +314,73 @@ static void count_errors(const sp_tier_read *reads, size_t count)
 		sp_remote__count_up(&shelf_of(reads[r].tier)->errors, 1);
 }
 
-/* Waits for all rows that are wanted, copies them, and lets go of their fetches. */
-static sp_status collect(read_state *state, const sp_tier_read *reads, int64_t deadline_ns,
-			 bool fails, sp_error *err)
+/* Waits for all rows that were asked for, copies them, and lets go of their fetches. */
+static sp_status collect(read_state *state, int64_t deadline_ns, bool fails, sp_error *err)
 {
 	const sp_remote_fetch *last = NULL;
 	sp_status status = SP_OK;
 	bool in_time = true;
 
 	for (size_t i = 0; i < state->wanted_count; i++) {
-		sp_remote_fetch *fetch = state->wanted[i].row->fetch;
+		const wanted_key *wanted = &state->wanted[i];
 
-		if (fetch != last)
-			in_time = sp_remote__fetch_wait(fetch, deadline_ns);
-		last = fetch;
-		if (!copy_out(state, reads, &state->wanted[i], in_time) && fails && status == SP_OK)
-			status = explain(state->wanted[i].row, in_time, err);
+		if (wanted->row == NULL)
+			continue;
+		if (wanted->row->fetch != last)
+			in_time = sp_remote__fetch_wait(wanted->row->fetch, deadline_ns);
+		last = wanted->row->fetch;
+		if (!copy_out(state, wanted, in_time) && fails && status == SP_OK)
+			status = explain(wanted->row, in_time, err);
 	}
 	for (size_t i = 0; i < state->wanted_count; i++)
-		sp_remote__fetch_release(state->wanted[i].row->fetch);
+		if (state->wanted[i].row != NULL)
+			sp_remote__fetch_release(state->wanted[i].row->fetch);
 	return status;
 }
 
-static sp_status read_missed(read_state *state, const sp_tier_read *reads, size_t count,
-			     int64_t deadline_ns, sp_error *err)
+static void leave(sp_remote_fetch *own)
 {
-	sp_remote_store *store = shelf_of(reads[0].tier)->store;
-	int64_t limit_ns = sp_clock_now_ns() + store->options.limit_ms * MS;
-	sp_remote_fetch *own;
+	if (own == NULL)
+		return;
+	if (own->count != 0)
+		sp_remote__fetch_leave(own);
+	sp_remote__fetch_release(own);
+}
+
+/* Asks for what neither cache nor file has, and waits for it. */
+static sp_status ask_and_read(read_state *state, int64_t deadline_ns, sp_error *err)
+{
+	sp_remote_store *store = shelf_of(state->reads[0].tier)->store;
+	int64_t start_ns = sp_clock_now_ns(), limit_ns = start_ns + store->options.limit_ms * MS;
+	sp_remote_fetch *own = NULL, *rest = NULL;
+	sp_status asked, status;
+
+	if (deadline_ns != 0 && deadline_ns < limit_ns)
+		limit_ns = deadline_ns;
+	find_in_file(state, store->file);
+	asked = ask(&own, state, err);
+	if (asked == SP_OK && state->filed_count != 0) {
+		read_file(state, store->file, start_ns + (limit_ns - start_ns) / 2);
+		asked = ask(&rest, state, err);
+	}
+	status = collect(state, asked == SP_OK ? limit_ns : start_ns, store->options.fails,
+			 asked == SP_OK ? err : NULL);
+	leave(own);
+	leave(rest);
+	return asked != SP_OK ? asked : status;
+}
+
+static sp_status read_missed(read_state *state, size_t count, int64_t deadline_ns, sp_error *err)
+{
 	sp_status status;
 
 	if (state->miss_count == 0)
 		return SP_OK;
 	for (size_t at = 0; at < state->miss_count;)
-		at = group_misses(state, reads, at);
-	own = sp_remote__fetch_create(store, state->wanted_count, state->bytes);
-	SP_NEED_MEMORY(own, err, "%zu rows from %s", state->wanted_count, store->source->title);
-	want(state, reads, own);
-	if (own->count != 0)
-		sp_remote__fetch_send(own);
-	if (deadline_ns != 0 && deadline_ns < limit_ns)
-		limit_ns = deadline_ns;
-	status = collect(state, reads, limit_ns, store->options.fails, err);
-	if (own->count != 0)
-		sp_remote__fetch_leave(own);
-	sp_remote__fetch_release(own);
+		at = group_misses(state, state->reads, at);
+	status = ask_and_read(state, deadline_ns, err);
 	if (status != SP_OK)
-		count_errors(reads, count);
+		count_errors(state->reads, count);
 	return status;
 }
 
@@ -290,7 +397,7 @@ static sp_status remote_read(const sp_tier_read *reads, size_t count, void *scra
 	lay_out(&state, &s, reads, count);
 	state.now = sp_remote__age(shelf_of(reads[0].tier)->store, sp_clock_now_ns());
 	read_caches(&state, reads, count);
-	return read_missed(&state, reads, count, deadline_ns, err);
+	return read_missed(&state, count, deadline_ns, err);
 }
 
 /* ---- the tier ---- */
@@ -303,6 +410,7 @@ static uint64_t load(const atomic_uint_least64_t *counter)
 static void remote_counters(const sp_tier *tier, sp_tier_counters *out)
 {
 	const sp_remote_shelf *shelf = shelf_of(tier);
+	const sp_row_file *file = shelf->store->file;
 
 	*out = (sp_tier_counters){
 		.asked = load(&shelf->asked),
@@ -311,13 +419,23 @@ static void remote_counters(const sp_tier *tier, sp_tier_counters *out)
 		.errors = load(&shelf->errors),
 		.bytes_read = load(&shelf->bytes_read),
 		.defaulted = load(&shelf->defaulted),
+		.disk_hits = load(&shelf->disk_hits),
+		.disk_errors = load(&shelf->disk_errors),
+		.disk_dropped = load(&shelf->disk_dropped),
+		.disks = file != NULL || shelf->store->lacks_file,
+		.disks_up = file != NULL && sp_row_file_is_on(file),
 	};
 	shelf->store->source->count(shelf->store, out);
 }
 
 static size_t remote_footprint(const sp_tier *tier)
 {
-	return sizeof(own_tier) + sp_row_cache_footprint(shelf_of(tier)->cache);
+	const sp_remote_shelf *shelf = shelf_of(tier);
+	const sp_row_file *file = shelf->store->file;
+	size_t bytes = sizeof(own_tier) + sp_row_cache_footprint(shelf->cache);
+
+	/* What all tables of the file share is the first one's. */
+	return file != NULL && shelf->table == 0 ? bytes + sp_row_file_footprint(file) : bytes;
 }
 
 static void remote_destroy(sp_tier *tier)
@@ -368,6 +486,9 @@ sp_status sp_remote_tier_open(sp_tier **out, sp_remote_shelf *shelf, sp_error *e
 		return status;
 	}
 	pthread_mutex_lock(&store->lock);
+	if (store->file != NULL)
+		shelf->table = sp_row_file_add_table(store->file, sp_remote__kept_size(shelf),
+						     shelf->row_count);
 	shelf->next = store->shelves;
 	store->shelves = shelf;
 	pthread_mutex_unlock(&store->lock);
