@@ -51,6 +51,10 @@ for model in ev-ctr ev-ctr-checkpoint ev-nested ev-groups ev-parts ev-rows ev-ta
 	ev-ctr-ssd ev-frequency ev-unneeded ev-ctr-timeline; do
 	play "$model" ''
 done
+for model in ev-ctr ev-parts ev-int32-keys ev-incremental; do # a second time, rows may be on the disk
+	play "$model" ", \"ev_storage_type\": 12, \"ev_storage_path\": \"$work/disk\", \"ev_storage_size\": [1, 1048576]"
+done
+count 'nothing is left on the disk' rmdir "$work/disk"
 count 'rows are in Redis' sh -c "[ $(ask --scan --pattern '*@*{p0}' | wc -l) -gt 20 ]"
 for model in ev-ctr ev-int32-keys ev-parts; do # none goes back to an older checkpoint
 	ask FLUSHALL >/dev/null # in this layout a Redis has one model
