@@ -40,8 +40,11 @@ enum {
 	BLOCK = 16,    /* keys whose sets are prefetched together */
 	LEAST_UNIT_BITS = 3,
 	READERS = 16,
-	WAIT_NS = 20000000,   /* how long a piece that is not half full waits for more */
-	REST_NS = 1000000000, /* after a read that took too long */
+	WAIT_NS = 20000000, /* how long a piece that is not half full waits for more */
+	/* After so many reads in a row that took too long, though they had some time. */
+	LATE = 8,
+	LEAST_NS = 250000,
+	REST_NS = 1000000000,
 };
 
 typedef struct row_head {
@@ -72,6 +75,7 @@ struct sp_row_file {
 	sp_read_rings *rings;
 	sp_thread_group *writer;
 	atomic_bool is_off;
+	atomic_uint late; /* reads in a row */
 	_Atomic int64_t rests_until_ns;
 	_Atomic uint64_t head;
 
@@ -542,13 +546,17 @@ void sp_row_file_read(sp_row_file *file, const sp_row_file_row *rows, size_t cou
 {
 	read_call call = {.file = file, .rows = rows, .take = take, .context = context};
 	const sp_read_request request = {.count = count, .owner = &call, .place = place_of};
+	int64_t start_ns = sp_clock_now_ns();
 	size_t failed;
 	sp_status status;
 
 	if (count == 0)
 		return;
 	status = sp_read_rings_run(file->rings, &request, 1, take_row, deadline_ns, &failed, NULL);
-	if (status == SP_DEADLINE)
+	if (status == SP_OK)
+		atomic_store_explicit(&file->late, 0, memory_order_relaxed);
+	else if (status == SP_DEADLINE && deadline_ns - start_ns >= LEAST_NS &&
+		 atomic_fetch_add_explicit(&file->late, 1, memory_order_relaxed) + 1 >= LATE)
 		atomic_store_explicit(&file->rests_until_ns, sp_clock_now_ns() + REST_NS,
 				      memory_order_relaxed);
 }
