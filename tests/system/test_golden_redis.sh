@@ -41,7 +41,7 @@ play() { # play MODEL MEMBERS: with these members of the configuration
 
 redis-server --port 0 --unixsocket "$work/redis" --dir "$work" --save "" --daemonize no >"$work/log" 2>&1 &
 redis=$!
-for attempt in $(seq 40); do
+for attempt in $(seq 200); do
 	[ "$(ask PING)" != PONG ] || break
 	sleep 0.05
 done
@@ -67,11 +67,11 @@ print(*[s.getsockname()[1] for s in sockets])')
 redis-server --port "${ports% *}" --cluster-port "${ports#* }" --bind 127.0.0.1 --cluster-enabled yes \
 	--dir "$work/cluster" --save "" --daemonize no >"$work/log" 2>&1 &
 redis="$redis $!"
-for attempt in $(seq 40); do
+for attempt in $(seq 200); do
 	[ "$(redis-cli -p "${ports% *}" CLUSTER ADDSLOTSRANGE 0 16383 2>&1)" != OK ] || break
 	sleep 0.05
 done
-for attempt in $(seq 100); do
+for attempt in $(seq 200); do
 	redis-cli -p "${ports% *}" CLUSTER INFO | grep -q cluster_state:ok && break
 	sleep 0.05
 done
