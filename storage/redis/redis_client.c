@@ -442,8 +442,6 @@ static sp_status start(sp_redis_client *client, sp_error *err)
 	if (client->epoll < 0 || client->wake < 0 ||
 	    epoll_ctl(client->epoll, EPOLL_CTL_ADD, client->wake, &event) != 0)
 		return sp_error_set(err, SP_IO, "a client of Redis: %s", strerror(errno));
-	client->input = sp_alloc(SP_REDIS_INPUT);
-	SP_NEED_MEMORY(client->input, err, "a client of Redis");
 	SP_TRY(add_links(client, err));
 	return sp_thread_group_create(&client->thread, 1, "sp-redis", thread_main, client, err);
 }
@@ -505,7 +503,6 @@ void sp_redis_client_destroy(sp_redis_client *client)
 	sp_redis_address_fini(&client->address);
 	sp_free(client->links);
 	sp_free(client->parked);
-	sp_free(client->input);
 	sp_free(client);
 }
 

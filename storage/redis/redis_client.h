@@ -20,9 +20,8 @@
  * deadline: commands must have the same effect when they are run twice.
  *
  * Memory: batches are used again, with their buffers.  A caller that leaves at its deadline
- * releases its batch; the memory stays until Redis has answered or the connection is lost.  Bytes
- * are parsed by hiredis, whose buffer grows to the largest batch of answers and then stays; without
- * memory for it hiredis ends the process.  There is no TLS: Debian 12's hiredis has none.
+ * releases its batch; the memory stays until Redis has answered or the connection is lost.  There
+ * is no TLS.
  *
  * Threads: thread-safe, except create and destroy; a batch is for one thread at a time.  In a
  * forked child every submit returns SP_UNSUPPORTED.

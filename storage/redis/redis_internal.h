@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 #include "base/thread.h"
 #include "storage/redis/redis_client.h"
+#include "storage/redis/redis_reply.h"
 #include "storage/redis/redis_slots.h"
 
 /*
@@ -93,7 +94,9 @@ typedef struct sp_redis_link {
 	size_t sent; /* of out */
 	sp_redis_owed *owed;
 	size_t owed_first, owed_count, owed_capacity; /* a ring; the capacity is a power of two */
-	void *reader;
+	sp_buffer in;
+	size_t taken; /* of in */
+	sp_redis_reply reply;
 	char why[160];   /* it is down; "": it has not been tried */
 	char error[256]; /* the answer that is being read is this error; "": it is none */
 } sp_redis_link;
@@ -143,7 +146,6 @@ struct sp_redis_client {
 	pid_t owner; /* the process that has the thread */
 	int epoll, wake;
 	sp_thread_group *thread;
-	char *input; /* SP_REDIS_INPUT bytes */
 
 	pthread_mutex_t lock; /* guards the next six */
 	sp_redis_batch *submitted, **submitted_end;
@@ -172,10 +174,7 @@ struct sp_redis_client {
 		failures, bytes_sent, bytes_received, round_trip_count, round_trip_ns;
 };
 
-enum {
-	SP_REDIS_INPUT = 256 << 10,
-	SP_REDIS_NO_SHARD = UINT16_MAX,
-};
+enum { SP_REDIS_NO_SHARD = UINT16_MAX };
 
 static inline void sp_redis__count(atomic_uint_least64_t *counter, uint64_t more)
 {
