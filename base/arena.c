@@ -50,7 +50,7 @@ struct sp_arena {
 
 sp_arena *sp_arena_create(size_t chunk_size)
 {
-	sp_arena *arena = sp_alloc_zero(1, sizeof(*arena));
+	sp_arena *arena = sp_alloc_apart(sizeof(*arena));
 
 	if (arena != NULL)
 		arena->chunk_size = arena->first_size = chunk_size;

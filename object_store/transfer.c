@@ -321,6 +321,13 @@ static bool is_lasting(CURLcode code)
 	       code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL;
 }
 
+/* Whether the transfer's time ended an attempt before it had any bytes, after others had failed. */
+static bool is_cut_short(const sp_transfer_run *run, CURLcode code)
+{
+	return code == CURLE_OPERATION_TIMEDOUT && run->attempts != 0 && !run->has_moved &&
+	       sp_clock_now_ns() + NS_PER_MS >= run->deadline_ns;
+}
+
 static void judge(sp_transfer *t, CURLcode code)
 {
 	sp_transfer_run *run = t->run;
@@ -328,6 +335,8 @@ static void judge(sp_transfer *t, CURLcode code)
 	if (run->stopped != SP_OK) {
 		t->error = run->why;
 		t->status = run->why.status = run->stopped;
+	} else if (is_cut_short(run, code)) {
+		t->status = SP_BUSY; /* the error of the attempt before says more, and stays */
 	} else if (code != CURLE_OK) {
 		sp_error_set(&t->error, SP_IO, "%s",
 			     run->reason[0] != '\0' ? run->reason : curl_easy_strerror(code));

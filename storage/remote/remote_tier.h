@@ -19,8 +19,8 @@
  * are, and how they are asked for, is a source's (storage/redis/, storage/shards/).
  *
  * Hot rows are cached in memory (storage/cache/row_cache.h), and so are keys that are known to be
- * absent.  The keys that a call lacks, of all its tables, are sorted, repeats are dropped, and keys
- * that another call has asked for already are waited for only.  The others are one fetch.  A call
+ * absent.  Of the keys that a call lacks, of all its tables, those that another call has asked for
+ * already are only waited for, and so are repeats.  The others are one fetch.  A call
  * waits until its deadline, or until the store's time limit has passed.  Keys without an answer by
  * then are answered by their default rows and counted, or the call fails.  Answers that come later
  * go to the cache.
@@ -168,8 +168,7 @@ typedef struct sp_remote_options {
 	bool fails;         /* a call without an answer in time fails */
 	size_t cache_bytes; /* memory of each table */
 	sp_row_cache_policy policy;
-	sp_row_file_options file; /* folder NULL: none; a store without one that it should have logs
-				     why, and goes on */
+	sp_row_file_options file; /* folder NULL: none */
 } sp_remote_options;
 
 /* The first member of a source's own. */
@@ -177,9 +176,10 @@ struct sp_remote_store {
 	const sp_remote_source *source;
 	atomic_size_t references;
 	sp_remote_options options;
-	int64_t start_ns;  /* stamps count from it */
+	int64_t start_ns; /* stamps count from it */
+	uint64_t key_of_hash[2];
 	sp_row_file *file; /* NULL: none */
-	bool lacks_file;   /* it could not be opened */
+	bool lacks_file;   /* it could not be opened, which is logged */
 
 	pthread_mutex_t lock; /* guards the next four */
 	sp_arena *arena;
@@ -229,7 +229,7 @@ sp_remote_fetch *sp_remote__fetch_create(sp_remote_store *store, size_t count, s
 
 /*
  * Finds the row on its way, or adds it to `own`.  The caller adds rows of one partition one after
- * the other, and releases row->fetch once for each call.
+ * the other, and releases row->fetch once for each call that has not returned a row of `own`.
  */
 sp_remote_row *sp_remote__fetch_want(sp_remote_fetch *own, sp_remote_shelf *shelf, int64_t key,
 				     uint32_t partition);
