@@ -124,9 +124,12 @@ static uint64_t hash_of(uint32_t table, int64_t key)
 	return sp_siphash13(sp_hash_process_key(), words, sizeof(words));
 }
 
-static place_set *set_of(const sp_row_file *file, place_set *sets, uint64_t hash)
+/* Either of a key's two sets. */
+static place_set *set_of(const sp_row_file *file, place_set *sets, uint64_t hash, unsigned choice)
 {
-	return &sets[(size_t)(((__uint128_t)hash * file->set_count) >> 64)];
+	uint64_t h = choice == 0 ? hash : hash * 0x9e3779b97f4a7c15u;
+
+	return &sets[(size_t)(((__uint128_t)h * file->set_count) >> 64)];
 }
 
 static uint16_t tag_of(uint64_t hash)
@@ -165,35 +168,31 @@ static bool make_index(sp_row_file *file)
 	return true;
 }
 
-/* The place of the key, or an empty one, or the oldest. */
-static unsigned choose_way(const place_set *set, uint16_t tag, uint32_t now)
-{
-	unsigned best = 0;
-	uint64_t most = 0;
-
-	for (unsigned way = 0; way < WAYS; way++) {
-		uint16_t other = atomic_load_explicit(&set->tags[way], memory_order_relaxed);
-		uint32_t at = atomic_load_explicit(&set->at[way], memory_order_relaxed);
-		uint64_t age = other == 0 ? UINT64_MAX : (uint32_t)(now - at);
-
-		if (other == tag)
-			return way;
-		if (age > most) {
-			most = age;
-			best = way;
-		}
-	}
-	return best;
-}
-
+/* Puts the row into the place of its key, or into an empty one, or that of the oldest row. */
 static void index_row(sp_row_file *file, uint64_t hash, uint64_t at)
 {
-	place_set *set = set_of(file, file->region.data, hash);
 	uint32_t units = (uint32_t)(at >> file->unit_bits);
-	unsigned way = choose_way(set, tag_of(hash), units);
+	uint16_t tag = tag_of(hash);
+	place_set *best = NULL;
+	unsigned best_way = 0;
+	uint64_t most = 0;
 
-	atomic_store_explicit(&set->at[way], units, memory_order_relaxed);
-	atomic_store_explicit(&set->tags[way], tag_of(hash), memory_order_release);
+	for (unsigned place = 0; place < 2 * WAYS; place++) {
+		place_set *set = set_of(file, file->region.data, hash, place / WAYS);
+		unsigned way = place % WAYS;
+		uint16_t other = atomic_load_explicit(&set->tags[way], memory_order_relaxed);
+		uint32_t then = atomic_load_explicit(&set->at[way], memory_order_relaxed);
+		uint64_t age = other == tag ? UINT64_MAX
+					    : (other == 0 ? (uint64_t)1 << 32 : units - then);
+
+		if (best == NULL || age > most) {
+			most = age;
+			best = set;
+			best_way = way;
+		}
+	}
+	atomic_store_explicit(&best->at[best_way], units, memory_order_relaxed);
+	atomic_store_explicit(&best->tags[best_way], tag, memory_order_release);
 }
 
 /* ---- the thread: the file ---- */
@@ -455,17 +454,20 @@ bool sp_row_file_is_ready(const sp_row_file *file)
 /* Whether the row may be in the file; *at is its hash, and then its position. */
 static bool find(const sp_row_file *file, place_set *sets, uint64_t *at)
 {
-	const place_set *set = set_of(file, sets, *at);
-	uint16_t tag = tag_of(*at);
-	uint64_t head;
+	uint64_t hash = *at, head;
+	uint16_t tag = tag_of(hash);
 
-	for (unsigned way = 0; way < WAYS; way++) {
+	for (unsigned place = 0; place < 2 * WAYS; place++) {
+		const place_set *set = set_of(file, sets, hash, place / WAYS);
+		unsigned way = place % WAYS;
+
 		if (atomic_load_explicit(&set->tags[way], memory_order_acquire) != tag)
 			continue;
 		head = atomic_load_explicit(&file->head, memory_order_acquire);
 		*at = position_of(file, atomic_load_explicit(&set->at[way], memory_order_acquire),
 				  head);
-		return counts(file, *at, head);
+		if (counts(file, *at, head))
+			return true;
 	}
 	return false;
 }
@@ -481,7 +483,8 @@ size_t sp_row_file_find(const sp_row_file *file, sp_row_file_row *rows, size_t c
 		end = count - done < BLOCK ? count : done + BLOCK;
 		for (size_t i = done; i < end; i++) {
 			rows[i].at = hash_of(rows[i].table, rows[i].key);
-			__builtin_prefetch(set_of(file, sets, rows[i].at));
+			__builtin_prefetch(set_of(file, sets, rows[i].at, 0));
+			__builtin_prefetch(set_of(file, sets, rows[i].at, 1));
 		}
 		for (size_t i = done; i < end; i++)
 			if (find(file, sets, &rows[i].at))
@@ -537,7 +540,7 @@ static void take_row(const sp_read_request *request, size_t i, const void *bytes
 	}
 	record += sizeof(row_head);
 	call->take(call->context, row, record);
-	if (head - row->at > file->ring / 2)
+	if (head - row->at > file->ring - PIECE - file->ring / 8)
 		(void)sp_row_file_offer(file, row->table, row->key, record, row->size);
 }
 

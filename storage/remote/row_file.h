@@ -12,10 +12,10 @@
  * tables of one store, that is of one model version, in a fixed number of bytes.
  *
  * The file is a ring: a thread of its own writes rows one behind the other, the newest over the
- * oldest.  A row that is read while it is in the older half of the ring is written again, so what
- * is in use stays.  An index in memory says where a key's row may be, eight bytes for each row that
- * fits, so that a key that the file lacks costs no read.  It is made with the first rows, when the
- * sizes of the tables' rows are known.
+ * oldest.  A row that is read while it is in the oldest eighth of the ring is written again, so
+ * what is in use stays.  An index in memory says where a key's row may be, eight bytes for each row
+ * that fits, so that a key that the file lacks costs no read.  It is made with the first rows, when
+ * the sizes of the tables' rows are known.
  *
  *   row   4 bytes CRC-32C of its table's number and of what follows; 4 bytes size; 8 bytes key; the
  *         row; padding

@@ -226,15 +226,15 @@ static void the_file_has_a_fixed_size_and_keeps_new_rows(void **state)
 static void rows_in_use_stay(void **state)
 {
 	enum { HOT = 100 };
-	sp_row_file *file = open_file(1 << 20, false);
+	sp_row_file *file = open_file(4 << 20, false);
 
 	(void)state;
 	for (int64_t key = 0; key < HOT; key++)
 		put(file, 1, key, 0);
 	await(file, 1, 0, HOT, 0);
-	for (int64_t key = 0; key < 16 * MANY; key++) {
+	for (int64_t key = 0; key < 50 * MANY; key++) {
 		put(file, 0, key, 0);
-		if (key % 400 != 0)
+		if (key % 1000 != 0)
 			continue;
 		await(file, 0, key, 1, 0); /* so that there is room */
 		(void)look(file, 1, 0, HOT, 0);
