@@ -8,7 +8,7 @@
 set -eu
 
 build_packages="gcc g++ make autoconf automake pkg-config \
-protobuf-c-compiler libprotobuf-c-dev libcjson-dev libsnappy-dev zlib1g-dev librocksdb-dev libhiredis-dev librdkafka-dev liburing-dev libre2-dev libevent-dev libnghttp2-dev libssl-dev libcurl4-openssl-dev libexpat1-dev curl"
+protobuf-c-compiler libprotobuf-c-dev libcjson-dev libsnappy-dev zlib1g-dev librocksdb-dev librdkafka-dev liburing-dev libre2-dev libevent-dev libnghttp2-dev libssl-dev libcurl4-openssl-dev libexpat1-dev curl"
 test_packages="$build_packages libcmocka-dev strace binutils python3 python3-prometheus-client"
 ci_packages="$test_packages python3-grpcio python3-protobuf python3-numpy clang libclang-rt-14-dev clang-format mold xz-utils"
 ci_packages="$ci_packages redis-server" # that tests start

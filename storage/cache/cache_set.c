@@ -1,5 +1,7 @@
 #include "storage/cache/cache_set.h"
 
+#include <string.h>
+
 bool sp_cache_set_begin_write(sp_cache_set *set)
 {
 	uint32_t even = atomic_load_explicit(&set->sequence, memory_order_relaxed);
@@ -81,17 +83,37 @@ void sp_cache_set_tick(sp_cache_set *set, uint32_t now)
 	}
 }
 
+/* Copies by eight bytes at a time, out of what is written by one or two. */
+static void copy_words(void *out, const void *from, size_t size)
+{
+	const _Atomic uint64_t *words = from;
+
+	for (size_t i = 0; i < size / 8; i++) {
+		uint64_t word = atomic_load_explicit(&words[i], memory_order_relaxed);
+
+		memcpy((char *)out + i * 8, &word, 8);
+	}
+}
+
+/* The lesser one: loops of this, without a jump, become instructions on many elements. */
+static int16_t earlier(int16_t a, int b)
+{
+	return (int16_t)b < a ? (int16_t)b : a;
+}
+
 unsigned sp_cache_set_cheapest(const sp_cache_set *set)
 {
-	unsigned best = 0;
+	uint8_t tags[SP_CACHE_SET_WAYS], worths[SP_CACHE_SET_WAYS];
+	int16_t best = INT16_MAX; /* rank * 16 + way */
 
-	for (unsigned way = 0; way < SP_CACHE_SET_WAYS; way++) {
-		if (sp_cache_set_tag(set, way) == 0)
-			return way;
-		if (sp_cache_set_worth(set, way) < sp_cache_set_worth(set, best))
-			best = way;
+	copy_words(tags, set->tags, sizeof(tags));
+	copy_words(worths, set->worth, sizeof(worths));
+	for (int way = 0; way < SP_CACHE_SET_WAYS; way++) {
+		int rank = tags[way] == 0 ? 0 : 1 + worths[way];
+
+		best = earlier(best, rank * SP_CACHE_SET_WAYS + way);
 	}
-	return best;
+	return (unsigned)best % SP_CACHE_SET_WAYS;
 }
 
 /* Sixteen bits of the hash that choose neither the set nor the tag. */
@@ -111,21 +133,27 @@ void sp_cache_set_put_ghost(sp_cache_set *set, unsigned ghost, uint64_t hash, un
 
 unsigned sp_cache_set_miss(sp_cache_set *set, uint64_t hash, unsigned *ghost)
 {
-	unsigned least = 0, worth = 1;
+	uint16_t ghosts[SP_CACHE_SET_GHOSTS], mark = mark_of(hash);
+	uint8_t worths[SP_CACHE_SET_GHOSTS];
+	int16_t least = INT16_MAX, own = SP_CACHE_SET_GHOSTS; /* least: worth * 16 + ghost */
+	unsigned worth;
 
-	for (*ghost = 0; *ghost < SP_CACHE_SET_GHOSTS; ++*ghost) {
-		if (atomic_load_explicit(&set->ghosts[*ghost], memory_order_relaxed) ==
-		    mark_of(hash)) {
-			worth = ghost_worth(set, *ghost);
-			put_ghost_worth(set, *ghost,
-					worth < SP_CACHE_SET_MOST ? ++worth : SP_CACHE_SET_MOST);
-			return worth;
-		}
-		if (ghost_worth(set, *ghost) < ghost_worth(set, least))
-			least = *ghost;
+	copy_words(ghosts, set->ghosts, sizeof(ghosts));
+	copy_words(worths, set->ghost_worth, sizeof(worths));
+	for (int g = 0; g < SP_CACHE_SET_GHOSTS; g++) {
+		least = earlier(least, worths[g] * SP_CACHE_SET_GHOSTS + g);
+		own = earlier(own, ghosts[g] == mark ? g : SP_CACHE_SET_GHOSTS);
 	}
-	*ghost = least;
-	sp_cache_set_put_ghost(set, least, hash, worth);
+	if (own == SP_CACHE_SET_GHOSTS) {
+		*ghost = (unsigned)least % SP_CACHE_SET_GHOSTS;
+		sp_cache_set_put_ghost(set, *ghost, hash, 1);
+		return 1;
+	}
+	*ghost = (unsigned)own;
+	worth = ghost_worth(set, *ghost);
+	if (worth < SP_CACHE_SET_MOST)
+		worth++;
+	put_ghost_worth(set, *ghost, worth);
 	return worth;
 }
 

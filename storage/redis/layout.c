@@ -1,5 +1,6 @@
 #include "storage/redis/layout.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,8 +37,8 @@ bool sp_redis_layout_find(sp_redis_layout *out, const char *name)
 
 static void put_little_endian(char *out, uint64_t value, size_t size)
 {
-	for (size_t i = 0; i < size; i++)
-		out[i] = (char)(value >> (8 * i));
+	value = htole64(value);
+	memcpy(out, &value, size);
 }
 
 static uint64_t get_little_endian(const char *bytes, size_t size)

@@ -177,9 +177,8 @@ sp_status sp_redis_address_parse(sp_redis_address *out, const char *text, sp_err
 	if (sp_bytes_starts_with(bytes, "rediss://"))
 		return sp_error_set(
 			err, SP_UNSUPPORTED,
-			"the address of Redis asks for TLS, which the hiredis of Debian 12 "
-			"(0.14) does not have; use a TLS tunnel on this machine, for "
-			"example stunnel");
+			"the address of Redis asks for TLS, which this client does not have; use a "
+			"TLS tunnel on this machine, for example stunnel");
 	if (sp_bytes_starts_with(bytes, "redis://"))
 		return read_url(out, rest_of(bytes, strlen("redis://")), err);
 	if (sp_bytes_starts_with(bytes, "unix://"))

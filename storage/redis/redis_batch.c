@@ -10,6 +10,7 @@ enum {
 	FIRST_CAPACITY = 16,
 	KEPT_BYTES = 8 << 20, /* a free batch with more is not kept */
 	KEPT_BATCHES = 64,
+	HEAD_SIZE = 24,
 	NS_PER_S = 1000000000,
 };
 
@@ -110,19 +111,28 @@ static bool grow(void **items, size_t count, size_t *capacity, size_t size)
 	return true;
 }
 
-/* "*12\r\n" and the like, faster than by printf. */
-static void add_head(sp_buffer *bytes, char mark, size_t number)
+/* Writes "*12\r\n" and the like, at most HEAD_SIZE bytes; returns where it ends. */
+static char *write_head(char *to, char mark, size_t number)
 {
-	char text[24], *at = text + sizeof(text);
+	char digits[20], *at = digits + sizeof(digits);
+	size_t size;
 
-	*--at = '\n';
-	*--at = '\r';
 	do {
 		*--at = (char)('0' + number % 10);
 		number /= 10;
 	} while (number != 0);
-	*--at = mark;
-	sp_buffer_append(bytes, at, (size_t)(text + sizeof(text) - at));
+	size = (size_t)(digits + sizeof(digits) - at);
+	*to++ = mark;
+	memcpy(to, at, size);
+	memcpy(to + size, "\r\n", 2);
+	return to + size + 2;
+}
+
+/* Drops what of the bytes that were reserved last is behind `end`. */
+static void cut(sp_buffer *bytes, const char *end)
+{
+	bytes->size = (size_t)(end - bytes->data);
+	bytes->data[bytes->size] = '\0';
 }
 
 /* The command that was begun last is complete. */
@@ -142,6 +152,7 @@ void sp_redis_batch_begin(sp_redis_batch *batch, const void *key, size_t key_siz
 {
 	void *commands = batch->commands;
 	bool fits = grow(&commands, batch->count, &batch->capacity, sizeof(*batch->commands));
+	char *to;
 
 	batch->commands = commands;
 	end_command(batch);
@@ -153,19 +164,28 @@ void sp_redis_batch_begin(sp_redis_batch *batch, const void *key, size_t key_siz
 		.offset = batch->bytes.size,
 		.slot = key != NULL ? sp_redis_slot(key, key_size) : SP_REDIS_ANY_SLOT};
 	batch->arguments = count;
-	add_head(&batch->bytes, '*', count);
+	to = sp_buffer_reserve(&batch->bytes, HEAD_SIZE);
+	if (to != NULL)
+		cut(&batch->bytes, write_head(to, '*', count));
 }
 
 void sp_redis_batch_add(sp_redis_batch *batch, const void *data, size_t size)
 {
-	if (batch->arguments == 0) {
+	char *to;
+
+	if (batch->arguments == 0 || size > MAX_BYTES) {
 		batch->is_broken = true;
 		return;
 	}
 	batch->arguments--;
-	add_head(&batch->bytes, '$', size);
-	sp_buffer_append(&batch->bytes, data, size);
-	sp_buffer_append(&batch->bytes, "\r\n", 2);
+	to = sp_buffer_reserve(&batch->bytes, HEAD_SIZE + size + 2);
+	if (to == NULL)
+		return;
+	to = write_head(to, '$', size);
+	if (size != 0)
+		memcpy(to, data, size);
+	memcpy(to + size, "\r\n", 2);
+	cut(&batch->bytes, to + size + 2);
 }
 
 void sp_redis_batch_add_text(sp_redis_batch *batch, const char *text)
@@ -296,21 +316,6 @@ bool sp_redis__batch_start(sp_redis_batch *batch, const sp_redis_how *how)
 	return true;
 }
 
-static void hand_over(sp_redis_client *client, sp_redis_batch *batch)
-{
-	const uint64_t one = 1;
-	bool wake;
-
-	pthread_mutex_lock(&client->lock);
-	*client->submitted_end = batch;
-	client->submitted_end = &batch->next;
-	wake = client->is_asleep;
-	client->is_asleep = false;
-	pthread_mutex_unlock(&client->lock);
-	if (wake && write(client->wake, &one, sizeof(one)) < 0)
-		return; /* the counter is at its maximum: the thread will wake up */
-}
-
 sp_status sp_redis_batch_submit(sp_redis_batch *batch, const sp_redis_how *how, sp_error *err)
 {
 	if (batch->client->owner != getpid())
@@ -319,7 +324,7 @@ sp_status sp_redis_batch_submit(sp_redis_batch *batch, const sp_redis_how *how, 
 	if (!sp_redis__batch_start(batch, how))
 		return sp_no_memory(err, "commands for Redis");
 	if (batch->count != 0) {
-		hand_over(batch->client, batch);
+		sp_redis__client_submit(batch->client, batch);
 		return SP_OK;
 	}
 	batch->open = 1;

@@ -8,11 +8,13 @@
 #include "base/buffer.h"
 #include "base/thread.h"
 #include "storage/redis/redis_client.h"
+#include "storage/redis/redis_reply.h"
 #include "storage/redis/redis_slots.h"
 
 /*
- * A client is its thread's: everything in it but what `lock` guards and the counters.  A batch goes
- * from the caller to the thread with submit(), and back when its last command is answered.
+ * A client is of whoever holds its `work`: everything in it but what `lock` guards and the
+ * counters.  Its thread holds it except while it sleeps; a caller that submits takes it, if it is
+ * free, to send.  A batch is the client's from submit() on until its last command is answered.
  */
 
 enum { SP_REDIS_ANY_SLOT = SP_REDIS_SLOTS };
@@ -93,7 +95,9 @@ typedef struct sp_redis_link {
 	size_t sent; /* of out */
 	sp_redis_owed *owed;
 	size_t owed_first, owed_count, owed_capacity; /* a ring; the capacity is a power of two */
-	void *reader;
+	sp_buffer in;
+	size_t taken; /* of in */
+	sp_redis_reply reply;
 	char why[160];   /* it is down; "": it has not been tried */
 	char error[256]; /* the answer that is being read is this error; "": it is none */
 } sp_redis_link;
@@ -143,7 +147,9 @@ struct sp_redis_client {
 	pid_t owner; /* the process that has the thread */
 	int epoll, wake;
 	sp_thread_group *thread;
-	char *input; /* SP_REDIS_INPUT bytes */
+
+	pthread_mutex_t work; /* taken before `lock` */
+	bool has_news;        /* something may be due before the thread wakes up */
 
 	pthread_mutex_t lock; /* guards the next six */
 	sp_redis_batch *submitted, **submitted_end;
@@ -172,15 +178,15 @@ struct sp_redis_client {
 		failures, bytes_sent, bytes_received, round_trip_count, round_trip_ns;
 };
 
-enum {
-	SP_REDIS_INPUT = 256 << 10,
-	SP_REDIS_NO_SHARD = UINT16_MAX,
-};
+enum { SP_REDIS_NO_SHARD = UINT16_MAX };
 
 static inline void sp_redis__count(atomic_uint_least64_t *counter, uint64_t more)
 {
 	atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
 }
+
+/* Sends a batch that was started, or has the thread send it. */
+void sp_redis__client_submit(sp_redis_client *client, sp_redis_batch *batch);
 
 /* By a link: an answer is complete; its values have been taken.  error: link->error. */
 void sp_redis__client_answered(sp_redis_link *link, const sp_redis_owed *owed);

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <hiredis/hiredis.h>
 #include <inttypes.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -17,18 +16,18 @@
 #include "storage/redis/redis_internal.h"
 
 /*
- * One connection.  The bytes that come are parsed by hiredis, whose own connections are not used:
- * they read 16 KB at a time, and make an object of every value.  Values are handed on out of the
- * reader's buffer as it finds them; the oldest command without an answer is whose they are.
+ * One connection.  The values of answers are handed on out of the bytes as they have come; the
+ * oldest command without an answer is whose they are.
  */
 
 enum {
 	MS = 1000000,
 	FIRST_PAUSE_MS = 10,
-	OUT_BYTES = 256 << 20,    /* queued for one server at most */
-	ANSWER_BYTES = 512 << 20, /* of one value: Redis's own limit */
-	OWED = 1 << 20,           /* commands without an answer at most */
-	KEPT_OUT = 4 << 20,
+	OUT_BYTES = 256 << 20, /* queued for one server at most */
+	IN_BYTES = 1 << 30,    /* of a value that has not all come, and more */
+	READ = 64 << 10,       /* bytes at once */
+	OWED = 1 << 20,        /* commands without an answer at most */
+	KEPT_BYTES = 4 << 20,  /* an empty buffer of more is freed */
 	READS_AT_ONCE = 8,
 };
 
@@ -40,89 +39,6 @@ const char *sp_redis__link_name(const sp_redis_link *link, char out[SP_REDIS_HOS
 		snprintf(out, SP_REDIS_HOST_SIZE + 8, "%s:%d", link->server.host,
 			 link->server.port);
 	return out;
-}
-
-/* ---- answers, as hiredis finds them ---- */
-
-static void *const FOUND = (void *)1; /* hiredis wants an object */
-
-static void take(const redisReadTask *task, sp_redis_value *value)
-{
-	sp_redis_link *link = task->privdata;
-	const sp_redis_owed *owed = &link->owed[link->owed_first];
-
-	for (const redisReadTask *up = task->parent; up != NULL; up = up->parent)
-		value->depth++;
-	value->index = task->idx > 0 ? (size_t)task->idx : 0;
-	/* An error may be a redirection, which is not the command's answer. */
-	if (value->depth == 0 && value->kind == SP_REDIS_ERROR) {
-		size_t most = sizeof(link->error) - 1;
-
-		snprintf(link->error, sizeof(link->error), "%.*s",
-			 (int)(value->size < most ? value->size : most), value->text);
-		if (link->error[0] == '\0')
-			strcpy(link->error, "ERR");
-		return;
-	}
-	if (link->owed_count != 0 && owed->batch != NULL)
-		sp_redis__batch_take(owed->batch, owed->command, value);
-}
-
-static void *take_string(const redisReadTask *task, char *text, size_t size)
-{
-	sp_redis_value value = {.kind = SP_REDIS_STRING, .text = text, .size = size};
-
-	if (task->type == REDIS_REPLY_ERROR)
-		value.kind = SP_REDIS_ERROR;
-	else if (task->type == REDIS_REPLY_STATUS)
-		value.kind = SP_REDIS_STATUS;
-	take(task, &value);
-	return FOUND;
-}
-
-static void *take_array(const redisReadTask *task, int count)
-{
-	take(task, &(sp_redis_value){.kind = SP_REDIS_ARRAY, .integer = count});
-	return FOUND;
-}
-
-static void *take_integer(const redisReadTask *task, long long integer)
-{
-	take(task, &(sp_redis_value){.kind = SP_REDIS_INTEGER, .integer = integer});
-	return FOUND;
-}
-
-static void *take_nil(const redisReadTask *task)
-{
-	take(task, &(sp_redis_value){.kind = SP_REDIS_NIL});
-	return FOUND;
-}
-
-static void forget(void *object)
-{
-	(void)object;
-}
-
-static redisReplyObjectFunctions functions = {take_string, take_array, take_integer, take_nil,
-					      forget};
-
-static bool open_reader(sp_redis_link *link)
-{
-	redisReader *reader = redisReaderCreateWithFunctions(&functions);
-
-	if (reader == NULL)
-		return false;
-	reader->privdata = link;
-	reader->maxbuf = 0; /* the buffer is kept */
-	link->reader = reader;
-	return true;
-}
-
-static void close_reader(sp_redis_link *link)
-{
-	if (link->reader != NULL)
-		redisReaderFree(link->reader);
-	link->reader = NULL;
 }
 
 /* ---- what is owed ---- */
@@ -229,7 +145,7 @@ void sp_redis__link_flush(sp_redis_link *link)
 	if (link->sent == link->out.size) {
 		link->sent = 0;
 		sp_buffer_clear(&link->out);
-		if (link->out.capacity > KEPT_OUT)
+		if (link->out.capacity > KEPT_BYTES)
 			sp_buffer_fini(&link->out);
 	}
 	if (link->wants_write != (link->out.size != 0))
@@ -282,31 +198,69 @@ static bool end_answer(sp_redis_link *link)
 	return link->fd >= 0;
 }
 
+static void take(sp_redis_link *link, const sp_redis_value *value)
+{
+	const sp_redis_owed *owed = &link->owed[link->owed_first];
+
+	/* An error may be a redirection, which is not the command's answer. */
+	if (value->depth == 0 && value->kind == SP_REDIS_ERROR) {
+		size_t most = sizeof(link->error) - 1;
+
+		snprintf(link->error, sizeof(link->error), "%.*s",
+			 (int)(value->size < most ? value->size : most), value->text);
+		if (link->error[0] == '\0')
+			strcpy(link->error, "ERR");
+		return;
+	}
+	if (link->owed_count != 0 && owed->batch != NULL)
+		sp_redis__batch_take(owed->batch, owed->command, value);
+}
+
+/* Hands on all values that have come; false: the connection is lost. */
 static bool read_answers(sp_redis_link *link)
 {
 	for (;;) {
-		redisReader *reader = link->reader;
-		void *found = NULL;
+		sp_redis_value value;
+		size_t size = sp_redis_reply_next(&link->reply, link->in.data + link->taken,
+						  link->in.size - link->taken, &value);
 
-		if (redisReaderGetReply(reader, &found) != REDIS_OK ||
-		    reader->len - reader->pos > ANSWER_BYTES) {
+		if (size == 0)
+			return true;
+		if (size == SP_REDIS_NO_REPLY) {
 			sp_redis__link_lose(link, "it does not speak Redis's protocol");
 			return false;
 		}
-		if (found == NULL)
-			return true;
-		if (!end_answer(link))
+		link->taken += size;
+		take(link, &value);
+		if (link->reply.depth == 0 && !end_answer(link))
 			return false;
 	}
+}
+
+/* Drops what has been taken. */
+static void shift_input(sp_redis_link *link)
+{
+	link->in.size -= link->taken;
+	if (link->taken != 0 && link->in.size != 0)
+		memmove(link->in.data, link->in.data + link->taken, link->in.size);
+	link->taken = 0;
+	if (link->in.size == 0 && link->in.capacity > KEPT_BYTES)
+		sp_buffer_fini(&link->in);
 }
 
 /* Reads what has come; false: the connection is lost. */
 static bool read_some(sp_redis_link *link, bool *more)
 {
-	char *input = link->client->input;
-	ssize_t n = recv(link->fd, input, SP_REDIS_INPUT, 0);
+	char *input = sp_buffer_reserve(&link->in, READ);
+	ssize_t n;
 
-	*more = n == SP_REDIS_INPUT;
+	if (input == NULL) {
+		sp_redis__link_lose(link, "no memory for its answers");
+		return false;
+	}
+	n = recv(link->fd, input, READ, 0);
+	link->in.size -= (size_t)(READ - (n > 0 ? n : 0));
+	*more = n == READ;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return true;
 	if (n <= 0) {
@@ -315,11 +269,10 @@ static bool read_some(sp_redis_link *link, bool *more)
 	}
 	link->heard_ns = sp_clock_now_ns();
 	sp_redis__count(&link->client->bytes_received, (uint64_t)n);
-	if (redisReaderFeed(link->reader, input, (size_t)n) != REDIS_OK) {
-		sp_redis__link_lose(link, "no memory for its answers");
+	if (!read_answers(link))
 		return false;
-	}
-	return read_answers(link);
+	shift_input(link);
+	return true;
 }
 
 void sp_redis__link_on_event(sp_redis_link *link, uint32_t events)
@@ -420,7 +373,7 @@ void sp_redis__link_connect(sp_redis_link *link)
 	}
 	link->state = SP_REDIS_CONNECTING;
 	link->next_ns = sp_clock_now_ns() + link->client->options.connect_ms * MS;
-	if (!open_reader(link) || !greet(link)) {
+	if (!greet(link)) {
 		sp_redis__link_lose(link, "no memory");
 		return;
 	}
@@ -471,14 +424,16 @@ void sp_redis__link_lose(sp_redis_link *link, const char *reason)
 		tell(link, reason);
 	link->state = SP_REDIS_DOWN;
 	link->next_ns = sp_clock_now_ns() + pause_ns(link);
+	link->client->has_news = true;
 	link->failed++;
 	link->error[0] = '\0';
 	if (link->fd >= 0)
 		close(link->fd);
 	link->fd = -1;
-	close_reader(link);
 	sp_buffer_clear(&link->out);
-	link->sent = 0;
+	sp_buffer_clear(&link->in);
+	link->sent = link->taken = 0;
+	link->reply.depth = 0;
 	sp_redis__count(&link->client->losses, 1);
 	sp_redis__client_changed(link->client, before == SP_REDIS_READY, false);
 	/* Those that come meanwhile are not among these. */
@@ -528,6 +483,7 @@ sp_status sp_redis__link_create(sp_redis_link **out, sp_redis_client *client,
 	link->fd = -1;
 	link->is_listed = true;
 	sp_buffer_init(&link->out, (size_t)OUT_BYTES * 2);
+	sp_buffer_init(&link->in, IN_BYTES);
 	*out = link;
 	return SP_OK;
 }
@@ -536,8 +492,8 @@ void sp_redis__link_destroy(sp_redis_link *link)
 {
 	if (link->fd >= 0)
 		close(link->fd);
-	close_reader(link);
 	sp_buffer_fini(&link->out);
+	sp_buffer_fini(&link->in);
 	sp_free(link->owed);
 	sp_free(link);
 }

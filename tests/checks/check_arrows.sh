@@ -99,7 +99,6 @@ cjson/: processor/config/ api/ object_store/listing_json.c object_store/credenti
 curl/: api/host/observe/http_post.c object_store/transfer.c
 expat.h: object_store/listing_xml.c
 event2/: api/host/http/
-hiredis/: storage/redis/redis_link.c
 librdkafka/: row_stream/source_kafka.c
 openssl/: api/host/http/http_tls.c api/host/eas/eas_token.c object_store/digest.c
 nghttp2/: api/host/http/http2_internal.h api/host/http/http2_memory
