@@ -168,7 +168,8 @@ static sp_status settle_row_stream(sp_config *config, sp_error *err)
 	if (config->shard_embedding || config->shard_peers != NULL)
 		return sp_error_set(err, SP_UNSUPPORTED,
 				    "configuration key '%s' cannot be used with "
-				    "'row_stream_brokers'",
+				    "'row_stream_brokers': only whole tables take streamed rows; "
+				    "slices get new rows by deltas",
 				    config->shard_embedding ? "shard_embedding" : "shard_peers");
 	if (config->row_stream_model == NULL)
 		config->row_stream_model = config->model_name;

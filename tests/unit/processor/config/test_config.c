@@ -316,7 +316,12 @@ static void row_streams_have_properties_of_librdkafka(void **state)
 	refuse(WITH(STREAM "\"row_stream_model\": \"m\", \"shard_embedding\": true, "
 			   "\"embedding_names\": \"e\", \"shard_instance_count\": 2"),
 	       SP_UNSUPPORTED,
-	       "configuration key 'shard_embedding' cannot be used with 'row_stream_brokers'");
+	       "configuration key 'shard_embedding' cannot be used with 'row_stream_brokers': only "
+	       "whole tables take streamed rows; slices get new rows by deltas");
+	refuse(WITH(STREAM "\"row_stream_model\": \"m\", \"shard_peers\": \"a:1;b:2\""),
+	       SP_UNSUPPORTED,
+	       "configuration key 'shard_peers' cannot be used with 'row_stream_brokers': only "
+	       "whole tables take streamed rows; slices get new rows by deltas");
 }
 
 #define IN_REDIS "\"feature_store_type\": \"redis\", \"redis_url\": "
