@@ -274,7 +274,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         q = dict(urllib.parse.parse_qsl(self.query))
         name = urllib.parse.unquote(self.where)[len("/webhdfs/v1/"):]
         path = os.path.join(ROOT, name)
-        if KEY is not None and q.get("delegation", q.get("user.name")) != KEY[0]:
+        if KEY is not None and q.get("delegation") != KEY[1] and q.get("user.name") != KEY[0]:
             return self.answer(401, json.dumps({"RemoteException": {"exception": "SecurityException"}}))
         if not os.path.exists(path):
             return self.answer(404, json.dumps(
@@ -310,8 +310,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         role = "/latest/meta-data/iam/security-credentials/"
         where = self.where[len("/-/metadata"):]
         if where == "/latest/api/token" and self.command == "PUT":
-            return self.answer(200, "the-token", kind="text/plain")
-        if self.headers.get("X-aws-ec2-metadata-token") != "the-token":
+            return self.answer(200, "s3cr3t-token", kind="text/plain")
+        if self.headers.get("X-aws-ec2-metadata-token") != "s3cr3t-token":
             return self.answer(401)
         if where == role:
             return self.answer(200, "a-role\n", kind="text/plain")

@@ -19,7 +19,7 @@ import urllib.error
 import urllib.request
 
 document, program, tool, golden, folder = sys.argv[1:]
-TOKEN = "a-token-of-24-characters"
+TOKEN = "s3cr3t-of-24-characters-"
 DELTAS = "v1/.incremental_checkpoint"
 
 
