@@ -298,6 +298,26 @@ curl -s "$host/v1/models/m/versions" >>"$work/all"
 curl -s "$host/monitoring/prometheus/metrics" >>"$work/all"
 curl -s "$host/status.json" >>"$work/all"
 
+# A folder of a web server that has not changed is not sent again, and one that has changed twice in a second is.
+cat >"$work/models.config" <<END
+{"models": [{"name": "tagged", "base_path": "http://127.0.0.1:$port/-/tagged$work/models/m"},
+  {"name": "dated", "base_path": "http://127.0.0.1:$port/-/dated$work/models/m"}]}
+END
+./serving_host --rest_api_port=0 --port_file="$work/other_port" --model_config_file="$work/models.config" \
+	--file_system_poll_wait_seconds=1 >"$work/other_host.log" 2>&1 &
+pids="$pids $!"
+wait_for "$work/other_port"
+for kind in tagged dated; do
+	until_says "a folder that is $kind is asked for with a condition" "^304 /-/$kind$work/models/m/\$" ask /-/log
+done
+for version in 3 4; do
+	cp -r "$work/models/m/1" "$work/models/m/next"
+	mv "$work/models/m/next" "$work/models/m/$version"
+	for kind in tagged dated; do
+		until_says "version $version of what is $kind" "\[$kind\].*$version is live" cat "$work/other_host.log"
+	done
+done
+
 # serving_tool, by the environment.
 count 'serving_tool' env AWS_ACCESS_KEY_ID=AKIDTEST AWS_SECRET_ACCESS_KEY=s3cr3t-of-stores \
 	AWS_ENDPOINT_URL="http://127.0.0.1:$port" ./serving_tool verify "s3://files$work/models/m/1"
