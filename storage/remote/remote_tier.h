@@ -154,7 +154,7 @@ void sp_remote_fetch_finish(sp_remote_fetch *fetch);
 
 /* ---- stores: shared by the tables of one model version ---- */
 
-enum { SP_REMOTE_CHAINS = 1 << 13, SP_REMOTE_CHAIN_LOCKS = 64 };
+enum { SP_REMOTE_CHAINS = 1 << 13 };
 
 typedef struct sp_remote_options {
 	int64_t limit_ms;   /* of a call; 0: 5 */
@@ -176,8 +176,8 @@ struct sp_remote_store {
 	sp_remote_shelf *shelves;
 	sp_remote_fetch *free;
 	size_t free_count;
-	pthread_mutex_t chain_locks[SP_REMOTE_CHAIN_LOCKS]; /* of every 64th chain each */
-	sp_remote_row *chains[SP_REMOTE_CHAINS];
+	atomic_uintptr_t
+		chains[SP_REMOTE_CHAINS]; /* the first row of each; the lowest bit: locked */
 };
 
 /* With one reference.  After a failure only sp_remote_store_fini() may be called. */
