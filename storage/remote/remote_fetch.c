@@ -292,12 +292,25 @@ void sp_remote__fetch_send(sp_remote_fetch *fetch)
 	fetch->store->source->ask(fetch);
 }
 
+bool sp_remote_fetch_is_done(sp_remote_fetch *fetch)
+{
+	bool is_done;
+
+	pthread_mutex_lock(&fetch->lock);
+	is_done = fetch->is_done;
+	pthread_mutex_unlock(&fetch->lock);
+	return is_done;
+}
+
 bool sp_remote__fetch_wait(sp_remote_fetch *fetch, int64_t deadline_ns)
 {
 	const struct timespec until = {deadline_ns / 1000000000, deadline_ns % 1000000000};
+	void (*help)(sp_remote_fetch *, int64_t) = fetch->store->source->help;
 	int fault = 0;
 	bool is_done;
 
+	if (help != NULL && !sp_remote_fetch_is_done(fetch))
+		help(fetch, deadline_ns);
 	pthread_mutex_lock(&fetch->lock);
 	while (!fetch->is_done && fault == 0)
 		fault = pthread_cond_timedwait(&fetch->done, &fetch->lock, &until);

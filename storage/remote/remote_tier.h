@@ -46,6 +46,12 @@ typedef struct sp_remote_source {
 	 */
 	void (*ask)(sp_remote_fetch *fetch);
 
+	/*
+	 * By a call that waits for a fetch: may do the work of the source's thread until
+	 * sp_remote_fetch_is_done() or the deadline, or return at once.  NULL: there is none to do.
+	 */
+	void (*help)(sp_remote_fetch *fetch, int64_t deadline_ns);
+
 	/* Bytes of fetch->own for `count` rows. */
 	size_t (*own_size)(size_t count);
 
@@ -151,6 +157,8 @@ void sp_remote_run_lacks(sp_remote_fetch *fetch, const sp_remote_run *run, size_
 
 /* All answers have come, or will not come.  The fetch is not the source's any more. */
 void sp_remote_fetch_finish(sp_remote_fetch *fetch);
+
+bool sp_remote_fetch_is_done(sp_remote_fetch *fetch);
 
 /* ---- stores: shared by the tables of one model version ---- */
 
