@@ -87,6 +87,21 @@ static sp_status find(sp_redis_store **out, sp_model *model, const sp_config *co
 	}
 }
 
+sp_status sp_rows_in_redis_restore(sp_model *model, const sp_config *config,
+				   const sp_publish_source *source, sp_error *err)
+{
+	sp_redis_address address;
+	sp_status status;
+
+	if (!may_publish(config))
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "they are not published again: 'redis_publish' is false");
+	SP_TRY(sp_config_redis_address(&address, config, err));
+	status = publish(model, config, &address, source, err);
+	sp_redis_address_fini(&address);
+	return status;
+}
+
 sp_status sp_rows_in_redis_find(sp_redis_store **out, sp_model *model, const sp_config *config,
 				const sp_publish_source *source, sp_error *err)
 {
