@@ -59,7 +59,7 @@ static sp_status publish(sp_model *model, const sp_config *config, const sp_redi
 		       (unsigned long long)result.counts.rows_sent,
 		       (unsigned long long)result.counts.tables,
 		       (unsigned long long)result.counts.rows_there);
-	return sp_error_prefix(err, status, "publishing to Redis");
+	return sp_error_prefix(err, status, "publishing");
 }
 
 static bool may_publish(const sp_config *config)
