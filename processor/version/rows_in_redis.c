@@ -51,7 +51,8 @@ static sp_status publish(sp_model *model, const sp_config *config, const sp_redi
 	sp_publish_result result = {0};
 	sp_status status;
 
-	sp_log(SP_LOG_INFO, "Redis lacks the embeddings of %s: publishing them", source->prefix);
+	sp_log(SP_LOG_INFO, "Redis lacks the embeddings of %s: publishing them as model '%s'",
+	       source->prefix, config->redis_model);
 	status = sp_publish(&result, model, source, &options, err);
 	if (status == SP_OK)
 		sp_log(SP_LOG_INFO,
