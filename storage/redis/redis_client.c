@@ -14,8 +14,9 @@
 #include "storage/redis/redis_internal.h"
 
 /*
- * The thread sleeps until a server answers, a caller submits, or something is due: an attempt to
- * connect, a command to be sent again, the map of the cluster.
+ * The thread sleeps until a server answers or something is due: an attempt to connect, a command
+ * to be sent again, the map of the cluster.  While it sleeps, callers send what they submit; if
+ * that makes something due, they wake it up.
  */
 
 enum {
@@ -55,6 +56,7 @@ static void park(sp_redis_client *client, sp_redis_batch *batch, size_t command,
 	}
 	client->parked[client->parked_count++] = (sp_redis_parked){batch, command,
 								   now_ns + ms * MS};
+	client->has_news = true;
 }
 
 /* The link for a command, down or not; NULL: none is known. */
@@ -158,32 +160,6 @@ static int64_t send_parked(sp_redis_client *client, int64_t now_ns)
 
 /* ---- answers ---- */
 
-/* "MOVED 3999 127.0.0.1:6381"; an empty host is that of the link. */
-static bool read_target(sp_redis_server *out, uint32_t *slot, const sp_redis_link *link)
-{
-	char *end;
-	const char *text = strchr(link->error, ' '), *colon;
-	unsigned long number = text != NULL ? strtoul(text + 1, &end, 10) : SP_REDIS_SLOTS;
-	size_t size;
-
-	if (number >= SP_REDIS_SLOTS || *end != ' ')
-		return false;
-	text = end + 1;
-	colon = strrchr(text, ':');
-	size = colon != NULL ? (size_t)(colon - text) : sizeof(out->host);
-	if (size >= sizeof(out->host))
-		return false;
-	*slot = (uint32_t)number;
-	*out = link->server;
-	if (size != 0) {
-		memcpy(out->host, text, size);
-		out->host[size] = '\0';
-	}
-	number = strtoul(colon + 1, NULL, 10);
-	out->port = (int)number;
-	return number != 0 && number <= UINT16_MAX;
-}
-
 static bool starts(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
@@ -200,7 +176,7 @@ static bool redirect(sp_redis_link *link, const sp_redis_owed *owed)
 	uint32_t slot;
 
 	if ((!asks && !moved) || !client->options.is_cluster || command->attempts >= ATTEMPTS ||
-	    !read_target(&server, &slot, link))
+	    !sp_redis__map_read_redirection(&server, &slot, link->error, &link->server))
 		return false;
 	to = sp_redis__client_link(client, &server);
 	if (to == NULL)
@@ -305,9 +281,9 @@ static sp_status add_links(sp_redis_client *client, sp_error *err)
 	return SP_OK;
 }
 
-/* ---- the thread ---- */
+/* ---- what is submitted ---- */
 
-static void take_submitted(sp_redis_client *client, bool *closing)
+static void send_submitted(sp_redis_client *client)
 {
 	sp_redis_batch *batch, *next;
 
@@ -315,7 +291,6 @@ static void take_submitted(sp_redis_client *client, bool *closing)
 	batch = client->submitted;
 	client->submitted = NULL;
 	client->submitted_end = &client->submitted;
-	*closing = client->closing;
 	pthread_mutex_unlock(&client->lock);
 	for (; batch != NULL; batch = next) {
 		next = batch->next;
@@ -323,7 +298,38 @@ static void take_submitted(sp_redis_client *client, bool *closing)
 		for (size_t i = 0, count = batch->count; i < count; i++)
 			route(client, batch, i);
 	}
+	flush_all(client);
 }
+
+static void wake_up(const sp_redis_client *client)
+{
+	const uint64_t one = 1;
+
+	if (write(client->wake, &one, sizeof(one)) < 0)
+		return; /* the counter is at its maximum: the thread will wake up */
+}
+
+void sp_redis__client_submit(sp_redis_client *client, sp_redis_batch *batch)
+{
+	bool must_wake = true, is_asleep;
+
+	pthread_mutex_lock(&client->lock);
+	*client->submitted_end = batch;
+	client->submitted_end = &batch->next;
+	is_asleep = client->is_asleep;
+	pthread_mutex_unlock(&client->lock);
+	if (!is_asleep)
+		return; /* the thread sends it before it sleeps */
+	if (pthread_mutex_trylock(&client->work) == 0) {
+		send_submitted(client);
+		must_wake = client->has_news;
+		pthread_mutex_unlock(&client->work);
+	}
+	if (must_wake)
+		wake_up(client);
+}
+
+/* ---- the thread ---- */
 
 static int64_t earlier(int64_t a, int64_t b)
 {
@@ -342,12 +348,15 @@ static int64_t on_time(sp_redis_client *client)
 	return earlier(next_ns, send_parked(client, now_ns));
 }
 
-static int sleep_ms(int64_t next_ns)
+/* Not long: since the thread fell asleep a caller may have sent what nobody answers. */
+static int sleep_ms(const sp_redis_client *client, int64_t next_ns)
 {
-	int64_t left_ns = next_ns - sp_clock_now_ns();
+	int64_t longest_ms = client->options.silence_ms / 2, left_ns = next_ns - sp_clock_now_ns();
 
-	if (next_ns == INT64_MAX || left_ns > (int64_t)LONGEST_WAIT_MS * MS)
-		return LONGEST_WAIT_MS;
+	if (longest_ms > LONGEST_WAIT_MS)
+		longest_ms = LONGEST_WAIT_MS;
+	if (next_ns == INT64_MAX || left_ns > longest_ms * MS)
+		return (int)longest_ms;
 	return left_ns <= 0 ? 0 : (int)((left_ns + MS - 1) / MS);
 }
 
@@ -358,10 +367,13 @@ static void wait_for_events(sp_redis_client *client, int64_t next_ns)
 	int count;
 
 	pthread_mutex_lock(&client->lock);
-	must_sleep = client->submitted == NULL && !client->closing;
+	must_sleep = client->submitted == NULL && !client->has_news && !client->closing;
 	client->is_asleep = must_sleep;
 	pthread_mutex_unlock(&client->lock);
-	count = epoll_wait(client->epoll, events, EVENTS, must_sleep ? sleep_ms(next_ns) : 0);
+	pthread_mutex_unlock(&client->work);
+	count = epoll_wait(client->epoll, events, EVENTS,
+			   must_sleep ? sleep_ms(client, next_ns) : 0);
+	pthread_mutex_lock(&client->work);
 	pthread_mutex_lock(&client->lock);
 	client->is_asleep = false;
 	pthread_mutex_unlock(&client->lock);
@@ -385,17 +397,19 @@ static void give_up(sp_redis_client *client)
 static void thread_main(void *context)
 {
 	sp_redis_client *client = context;
-	bool closing = false;
 
-	while (!closing) {
-		int64_t next_ns = on_time(client);
+	pthread_mutex_lock(&client->work);
+	while (!client->closing) {
+		int64_t next_ns;
 
+		client->has_news = false;
+		next_ns = on_time(client);
 		flush_all(client);
 		wait_for_events(client, next_ns);
-		take_submitted(client, &closing);
-		flush_all(client);
+		send_submitted(client);
 	}
 	give_up(client);
+	pthread_mutex_unlock(&client->work);
 }
 
 /* ---- life ---- */
@@ -455,6 +469,7 @@ sp_status sp_redis_client_create(sp_redis_client **out, const sp_redis_client_op
 	SP_TRY(check(options, err));
 	client = sp_alloc_zero(1, sizeof(*client));
 	SP_NEED_MEMORY(client, err, "a client of Redis");
+	pthread_mutex_init(&client->work, NULL);
 	pthread_mutex_init(&client->lock, NULL);
 	client->submitted_end = &client->submitted;
 	client->epoll = client->wake = -1;
@@ -471,13 +486,11 @@ sp_status sp_redis_client_create(sp_redis_client **out, const sp_redis_client_op
 
 static void stop(sp_redis_client *client)
 {
-	const uint64_t one = 1;
-
 	pthread_mutex_lock(&client->lock);
 	client->closing = true;
 	pthread_mutex_unlock(&client->lock);
-	if (client->wake >= 0 && write(client->wake, &one, sizeof(one)) < 0)
-		sp_log(SP_LOG_WARNING, "the thread for Redis ends late: %s", strerror(errno));
+	if (client->wake >= 0)
+		wake_up(client);
 	sp_thread_group_destroy(client->thread);
 }
 
@@ -499,6 +512,7 @@ void sp_redis_client_destroy(sp_redis_client *client)
 		close(client->epoll);
 	if (client->wake >= 0)
 		close(client->wake);
+	pthread_mutex_destroy(&client->work);
 	pthread_mutex_destroy(&client->lock);
 	sp_redis_address_fini(&client->address);
 	sp_free(client->links);

@@ -11,9 +11,9 @@
 /*
  * A client of one Redis server, or of a Redis Cluster.
  *
- * One thread of the client does all input and output, with one connection per server.  It connects
- * and reconnects by itself, with growing pauses, and in a cluster keeps to the map of slots
- * (CLUSTER SLOTS, MOVED, ASK).  A caller hands over a batch of commands, which are sent one right
+ * There is one connection per server.  A thread of the client reads all answers; it connects and
+ * reconnects by itself, with growing pauses, and in a cluster keeps to the map of slots
+ * (CLUSTER SLOTS, MOVED, ASK).  A caller submits a batch of commands, which are sent one right
  * after the other, each to the server that has its key, and waits for the answers or leaves.
  *
  * A command whose connection is lost, or whose slot moves, is sent again until the batch's
@@ -34,7 +34,8 @@ typedef struct sp_redis_client_options {
 	bool is_cluster;
 	bool read_replicas;       /* cluster: commands that only read prefer replicas */
 	int64_t connect_ms;       /* time for connecting; 0: 1000 */
-	int64_t silence_ms;       /* a server that owes answers is given up after this; 0: 2000 */
+	int64_t silence_ms;       /* a server that owes answers is given up after this, or half as
+				     much more; 0: 2000 */
 	int64_t longest_pause_ms; /* between attempts to connect; 0: 5000 */
 } sp_redis_client_options;
 
@@ -69,10 +70,10 @@ typedef struct sp_redis_value {
 } sp_redis_value;
 
 /*
- * Takes answers in the client's thread, as they come: take() for each value, whose text is valid
- * during the call only, done() once, after all of a batch's commands.  If a connection is lost in
- * the middle of an answer, take() gets the answer again from its beginning.  take NULL: answers are
- * kept.  Neither may wait, or destroy the client.
+ * Takes answers as they come, in the client's thread, failures in any thread that submits: take()
+ * for each value, whose text is valid during the call only, done() once, after all of a batch's
+ * commands.  If a connection is lost in the middle of an answer, take() gets the answer again from
+ * its beginning.  take NULL: answers are kept.  Neither may wait, submit, or destroy the client.
  */
 typedef struct sp_redis_sink {
 	void (*take)(void *owner, size_t command, const sp_redis_value *value);

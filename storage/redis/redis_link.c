@@ -424,6 +424,7 @@ void sp_redis__link_lose(sp_redis_link *link, const char *reason)
 		tell(link, reason);
 	link->state = SP_REDIS_DOWN;
 	link->next_ns = sp_clock_now_ns() + pause_ns(link);
+	link->client->has_news = true;
 	link->failed++;
 	link->error[0] = '\0';
 	if (link->fd >= 0)

@@ -16,6 +16,7 @@
 enum {
 	KEPT_FETCHES = 64,
 	KEPT_BYTES = 4 << 20,
+	AHEAD = 8, /* rows whose memory is prefetched */
 };
 
 /* ---- life ---- */
@@ -109,8 +110,10 @@ void sp_remote__fetch_release(sp_remote_fetch *fetch)
 
 static sp_remote_row **chain_of(sp_remote_store *store, const sp_remote_shelf *shelf, int64_t key)
 {
-	uint64_t h = ((uint64_t)key ^ (uintptr_t)shelf) * 0x9e3779b97f4a7c15u;
+	uint64_t h = (uint64_t)key ^ (uintptr_t)shelf ^ store->key_of_hash[0];
 
+	h = (h ^ (h >> 32)) * 0x9e3779b97f4a7c15u;
+	h = (h ^ (h >> 32) ^ store->key_of_hash[1]) * 0x9e3779b97f4a7c15u;
 	return &store->chains[h >> 32 & (SP_REMOTE_CHAINS - 1)];
 }
 
@@ -142,8 +145,9 @@ sp_remote_row *sp_remote__fetch_want(sp_remote_fetch *own, sp_remote_shelf *shel
 		row->at = own->size;
 		own->size += sp_remote__kept_size(shelf);
 		*chain = row;
+	} else if (row->fetch != own) {
+		atomic_fetch_add_explicit(&row->fetch->references, 1, memory_order_relaxed);
 	}
-	atomic_fetch_add_explicit(&row->fetch->references, 1, memory_order_relaxed);
 	pthread_mutex_unlock(lock);
 	return row;
 }
@@ -167,8 +171,6 @@ static void keep(const sp_remote_row *row, sp_remote_row_state state)
 	sp_remote_shelf *shelf = row->shelf;
 	const char *bytes = row->fetch->bytes + row->at;
 
-	if (state == SP_REMOTE_ROW_FOUND)
-		sp_remote__count_up(&shelf->bytes_read, shelf->row_size);
 	if (shelf->keep_s != 0) /* an older row of the key may be held */
 		sp_row_cache_replace(shelf->cache, row->key, bytes);
 	else if (state == SP_REMOTE_ROW_ABSENT)
@@ -179,12 +181,23 @@ static void keep(const sp_remote_row *row, sp_remote_row_state state)
 /* When the fetch is done. */
 static void file_away(sp_remote_fetch *fetch)
 {
-	for (size_t i = 0; i < fetch->count; i++) {
-		const sp_remote_row *row = &fetch->rows[i];
+	const sp_remote_row *end = fetch->rows + fetch->count;
+	uint64_t bytes = 0; /* of found rows of one table */
+
+	for (const sp_remote_row *row = fetch->rows; row < end; row++) {
 		sp_remote_row_state state = sp_remote__row_state(row, true);
 
+		if (end - row > AHEAD)
+			__builtin_prefetch(
+				chain_of(fetch->store, row[AHEAD].shelf, row[AHEAD].key));
 		if (state != SP_REMOTE_ROW_OPEN)
 			keep(row, state);
+		if (state == SP_REMOTE_ROW_FOUND)
+			bytes += row->shelf->row_size;
+		if (row + 1 == end || row[1].shelf != row->shelf) {
+			sp_remote__count_up(&row->shelf->bytes_read, bytes);
+			bytes = 0;
+		}
 		unchain(fetch->store, row);
 	}
 }

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "storage/remote/remote_tier.h"
 
 enum { LIMIT_MS = 5 };
@@ -13,6 +14,7 @@ sp_status sp_remote_store_init(sp_remote_store *store, const sp_remote_source *s
 	store->source = source;
 	store->options = *options;
 	store->start_ns = sp_clock_now_ns();
+	memcpy(store->key_of_hash, sp_hash_process_key(), sizeof(store->key_of_hash));
 	if (store->options.limit_ms == 0)
 		store->options.limit_ms = LIMIT_MS;
 	atomic_init(&store->references, 1);

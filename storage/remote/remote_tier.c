@@ -10,9 +10,10 @@
 #include "storage/scratch.h"
 
 /*
- * A read looks up the cache of each table, in blocks of keys.  The misses are sorted by table and
- * key, so that repeats are adjacent; each key then wants a row, by partition, and
- * when the rows have come, or the time is over, they are copied to all places of their keys.
+ * A read looks up the cache of each table, in blocks of keys.  The misses of a table are sorted by
+ * partition, in which order each wants its row, a repeat that of the first; when the rows have
+ * come, or the time is over, they are copied to the places of their keys in the same order, which
+ * is that of their memory.
  */
 
 enum {
@@ -26,20 +27,13 @@ typedef struct own_tier {
 	sp_remote_shelf *shelf;
 } own_tier;
 
-/* A key without repeats: its misses are from `first` on. */
-typedef struct wanted_key {
-	size_t first;
-	sp_remote_row *row;
-} wanted_key;
-
 /* Arrays in the scratch. */
 typedef struct read_state {
-	sp_key_miss *misses; /* [keys] */
-	wanted_key *wanted;  /* [keys] */
-	sp_key_miss *order;  /* [keys] wanted keys of a read by partition; at: index in `wanted` */
+	sp_key_miss *misses;          /* [keys] by read and partition, which stands for the key */
+	sp_remote_row **wanted;       /* [keys] the rows of the misses */
 	sp_row_cache_answer *answers; /* [CACHE_BLOCK] */
 	void *rows;                   /* [CACHE_BLOCK] of the widest table */
-	size_t miss_count, wanted_count;
+	size_t miss_count;
 	size_t bytes; /* of the rows that are wanted */
 	sp_remote_stamp now;
 } read_state;
@@ -65,7 +59,6 @@ static void lay_out(read_state *state, sp_scratch *s, const sp_tier_read *reads,
 	}
 	state->misses = sp_scratch_take(s, keys, sizeof(*state->misses));
 	state->wanted = sp_scratch_take(s, keys, sizeof(*state->wanted));
-	state->order = sp_scratch_take(s, keys, sizeof(*state->order));
 	state->answers = sp_scratch_take(s, CACHE_BLOCK, sizeof(*state->answers));
 	state->rows = sp_scratch_take(s, CACHE_BLOCK, widest);
 }
@@ -113,7 +106,8 @@ static size_t read_cached(read_state *state, const sp_tier_read *reads, size_t r
 
 		if (answer == SP_ROW_CACHE_MISS) {
 			state->misses[state->miss_count++] = (sp_key_miss){
-				read->keys[at], (uint32_t)r, (uint32_t)at};
+				shelf->store->source->partition(shelf, read->keys[at]), (uint32_t)r,
+				(uint32_t)at};
 			continue;
 		}
 		hits++;
@@ -149,63 +143,44 @@ static void read_caches(read_state *state, const sp_tier_read *reads, size_t cou
 /* Sorts the misses of one read, which begin at `first`; returns the index after the last one. */
 static size_t group_misses(read_state *state, const sp_tier_read *reads, size_t first)
 {
-	const sp_key_miss *misses = state->misses;
-	const sp_remote_shelf *shelf = shelf_of(reads[misses[first].read].tier);
-	size_t end = first, start = state->wanted_count;
+	uint32_t read = state->misses[first].read;
+	size_t end = first;
 
-	while (end < state->miss_count && misses[end].read == misses[first].read)
+	while (end < state->miss_count && state->misses[end].read == read)
 		end++;
 	sp_key_miss_sort(state->misses + first, end - first);
-	for (size_t at = first; at < end; at++) {
-		if (at != first && misses[at].key == misses[at - 1].key)
-			continue;
-		state->order[state->wanted_count] = (sp_key_miss){
-			shelf->store->source->partition(shelf, misses[at].key), misses[at].read,
-			(uint32_t)state->wanted_count};
-		state->wanted[state->wanted_count++] = (wanted_key){.first = at};
-	}
-	sp_key_miss_sort(state->order + start, state->wanted_count - start);
-	state->bytes += (state->wanted_count - start) * sp_remote__kept_size(shelf);
+	state->bytes += (end - first) * sp_remote__kept_size(shelf_of(reads[read].tier));
 	return end;
 }
 
 static void want(read_state *state, const sp_tier_read *reads, sp_remote_fetch *own)
 {
-	for (size_t i = 0; i < state->wanted_count; i++) {
-		const sp_key_miss *next = &state->order[i];
-		wanted_key *wanted = &state->wanted[next->at];
+	for (size_t i = 0; i < state->miss_count; i++) {
+		const sp_key_miss *miss = &state->misses[i];
+		const sp_tier_read *read = &reads[miss->read];
 
-		wanted->row = sp_remote__fetch_want(own, shelf_of(reads[next->read].tier),
-						    state->misses[wanted->first].key,
-						    (uint32_t)next->key);
+		state->wanted[i] = sp_remote__fetch_want(own, shelf_of(read->tier),
+							 read->keys[miss->at], (uint32_t)miss->key);
 	}
 }
 
 /* ---- what has come ---- */
 
-/* Copies the row of a wanted key to all of its places; false: there is no answer. */
-static bool copy_out(const read_state *state, const sp_tier_read *reads, const wanted_key *wanted,
+/* Copies a row to the place of its key; false: there is no answer. */
+static bool copy_out(const sp_tier_read *reads, const sp_key_miss *miss, const sp_remote_row *row,
 		     bool in_time)
 {
-	const sp_key_miss *miss = &state->misses[wanted->first];
 	const sp_tier_read *read = &reads[miss->read];
-	const sp_remote_row *row = wanted->row;
-	const sp_remote_shelf *shelf = row->shelf;
+	sp_remote_shelf *shelf = row->shelf;
 	sp_remote_row_state how = sp_remote__row_state(row, in_time);
-	const sp_key_miss *end = state->misses + state->miss_count;
-	size_t copies = 0;
 
-	for (; miss < end && miss->key == row->key && &reads[miss->read] == read; miss++) {
-		read->found[miss->at] = how == SP_REMOTE_ROW_FOUND;
-		if (how == SP_REMOTE_ROW_FOUND)
-			shelf->codec->decode(shelf->dim, row->fetch->bytes + row->at,
-					     read->rows[miss->at]);
-		copies++;
-	}
-	if (how == SP_REMOTE_ROW_ABSENT)
-		sp_remote__count_up(&row->shelf->absent, copies);
-	else if (how == SP_REMOTE_ROW_OPEN)
-		sp_remote__count_up(&row->shelf->defaulted, copies);
+	read->found[miss->at] = how == SP_REMOTE_ROW_FOUND;
+	if (how == SP_REMOTE_ROW_FOUND)
+		shelf->codec->decode(shelf->dim, row->fetch->bytes + row->at, read->rows[miss->at]);
+	else if (how == SP_REMOTE_ROW_ABSENT)
+		sp_remote__count_up(&shelf->absent, 1);
+	else
+		sp_remote__count_up(&shelf->defaulted, 1);
 	return how != SP_REMOTE_ROW_OPEN;
 }
 
@@ -227,25 +202,26 @@ static void count_errors(const sp_tier_read *reads, size_t count)
 		sp_remote__count_up(&shelf_of(reads[r].tier)->errors, 1);
 }
 
-/* Waits for all rows that are wanted, copies them, and lets go of their fetches. */
-static sp_status collect(read_state *state, const sp_tier_read *reads, int64_t deadline_ns,
-			 bool fails, sp_error *err)
+/* Waits for all rows that are wanted, copies them, and lets go of the fetches of others. */
+static sp_status collect(const read_state *state, const sp_tier_read *reads,
+			 const sp_remote_fetch *own, int64_t deadline_ns, bool fails, sp_error *err)
 {
 	const sp_remote_fetch *last = NULL;
 	sp_status status = SP_OK;
 	bool in_time = true;
 
-	for (size_t i = 0; i < state->wanted_count; i++) {
-		sp_remote_fetch *fetch = state->wanted[i].row->fetch;
+	for (size_t i = 0; i < state->miss_count; i++) {
+		const sp_remote_row *row = state->wanted[i];
 
-		if (fetch != last)
-			in_time = sp_remote__fetch_wait(fetch, deadline_ns);
-		last = fetch;
-		if (!copy_out(state, reads, &state->wanted[i], in_time) && fails && status == SP_OK)
-			status = explain(state->wanted[i].row, in_time, err);
+		if (row->fetch != last)
+			in_time = sp_remote__fetch_wait(row->fetch, deadline_ns);
+		last = row->fetch;
+		if (!copy_out(reads, &state->misses[i], row, in_time) && fails && status == SP_OK)
+			status = explain(row, in_time, err);
 	}
-	for (size_t i = 0; i < state->wanted_count; i++)
-		sp_remote__fetch_release(state->wanted[i].row->fetch);
+	for (size_t i = 0; i < state->miss_count; i++)
+		if (state->wanted[i]->fetch != own)
+			sp_remote__fetch_release(state->wanted[i]->fetch);
 	return status;
 }
 
@@ -261,14 +237,14 @@ static sp_status read_missed(read_state *state, const sp_tier_read *reads, size_
 		return SP_OK;
 	for (size_t at = 0; at < state->miss_count;)
 		at = group_misses(state, reads, at);
-	own = sp_remote__fetch_create(store, state->wanted_count, state->bytes);
-	SP_NEED_MEMORY(own, err, "%zu rows from %s", state->wanted_count, store->source->title);
+	own = sp_remote__fetch_create(store, state->miss_count, state->bytes);
+	SP_NEED_MEMORY(own, err, "%zu rows from %s", state->miss_count, store->source->title);
 	want(state, reads, own);
 	if (own->count != 0)
 		sp_remote__fetch_send(own);
 	if (deadline_ns != 0 && deadline_ns < limit_ns)
 		limit_ns = deadline_ns;
-	status = collect(state, reads, limit_ns, store->options.fails, err);
+	status = collect(state, reads, own, limit_ns, store->options.fails, err);
 	if (own->count != 0)
 		sp_remote__fetch_leave(own);
 	sp_remote__fetch_release(own);

@@ -18,8 +18,8 @@
  * are, and how they are asked for, is a source's (storage/redis/, storage/shards/).
  *
  * Hot rows are cached in memory (storage/cache/row_cache.h), and so are keys that are known to be
- * absent.  The keys that a call lacks, of all its tables, are sorted, repeats are dropped, and keys
- * that another call has asked for already are waited for only.  The others are one fetch.  A call
+ * absent.  Of the keys that a call lacks, of all its tables, those that another call has asked for
+ * already are only waited for, and so are repeats.  The others are one fetch.  A call
  * waits until its deadline, or until the store's time limit has passed.  Keys without an answer by
  * then are answered by their default rows and counted, or the call fails.  Answers that come later
  * go to the cache.
@@ -169,6 +169,7 @@ struct sp_remote_store {
 	atomic_size_t references;
 	sp_remote_options options;
 	int64_t start_ns; /* stamps count from it */
+	uint64_t key_of_hash[2];
 
 	pthread_mutex_t lock; /* guards the next four */
 	sp_arena *arena;
@@ -218,7 +219,7 @@ sp_remote_fetch *sp_remote__fetch_create(sp_remote_store *store, size_t count, s
 
 /*
  * Finds the row on its way, or adds it to `own`.  The caller adds rows of one partition one after
- * the other, and releases row->fetch once for each call.
+ * the other, and releases row->fetch once for each call that has not returned a row of `own`.
  */
 sp_remote_row *sp_remote__fetch_want(sp_remote_fetch *own, sp_remote_shelf *shelf, int64_t key,
 				     uint32_t partition);
