@@ -321,6 +321,9 @@ done
 # serving_tool, by the environment.
 count 'serving_tool' env AWS_ACCESS_KEY_ID=AKIDTEST AWS_SECRET_ACCESS_KEY=s3cr3t-of-stores \
 	AWS_ENDPOINT_URL="http://127.0.0.1:$port" ./serving_tool verify "s3://files$work/models/m/1"
+AWS_ACCESS_KEY_ID=AKIDTEST AWS_SECRET_ACCESS_KEY=S3cretOfAnother AWS_ENDPOINT_URL="http://127.0.0.1:$port" \
+	./serving_tool verify "s3://files$work/models/m/1" >"$work/refused" 2>&1
+count 'serving_tool with a wrong key' grep -q 'HTTP 403, SignatureDoesNotMatch' "$work/refused"
 
 for timeline in $timelines; do
 	model=${timeline#*:}

@@ -313,6 +313,9 @@ static void row_streams_have_properties_of_librdkafka(void **state)
 	       "'sasl.pass'");
 	refuse(WITH(STREAM "\"row_stream_model\": \"m\", \"row_stream_properties\": \"s3cr3t\""),
 	       SP_INVALID, "configuration key 'row_stream_properties': a property has no '='");
+	refuse(WITH("\"row_stream_brokers\": \"u:s3cret@h:1\""), SP_INVALID,
+	       "configuration key 'row_stream_brokers' has a user in it: credentials belong to "
+	       "'row_stream_properties'");
 	refuse(WITH(STREAM "\"row_stream_model\": \"m\", \"shard_embedding\": true, "
 			   "\"embedding_names\": \"e\", \"shard_instance_count\": 2"),
 	       SP_UNSUPPORTED,

@@ -292,6 +292,105 @@ static void rows_that_another_signature_lacks_are_waited_for(void **state)
 	sp_temp_remove(folder);
 }
 
+/* ---------------------------------------------------------------- what Redis loses */
+
+static sp_version *open_lost(const sp_config *config)
+{
+	sp_version *version;
+
+	assert_ok(open_version(&version, config), &err);
+	return version;
+}
+
+/* Whether all rows are there, which are not in memory. */
+static bool has_rows(const sp_version *version)
+{
+	static float rows[42 * 64], nothing[64];
+	int64_t keys[42];
+
+	for (int i = 0; i < 42; i++)
+		keys[i] = i;
+	return sp_table_lookup(sp_weights_table(version->weights, 0), keys, 42, nothing, rows,
+			       &err) == SP_OK;
+}
+
+static const char lost[] = ", \"ev_storage_size\": [1], \"redis_on_timeout\": \"fail\", "
+			   "\"redis_timeout_ms\": 20000";
+
+static void what_redis_has_lost_is_published_again(void **state)
+{
+	sp_config config = {0};
+	sp_version *version;
+
+	(void)state;
+	configure(&config, lost);
+	version = open_lost(&config);
+	assert_true(has_rows(version));
+	sp_rows_restored(version, &config, prefix, false);
+	ask("FLUSHALL", NULL, NULL, NULL, NULL);
+	sp_rows_restored(version, &config, prefix, false); /* no request has met it yet */
+	ask("DBSIZE", NULL, NULL, NULL, NULL);
+	assert_string_equal(answer, "0");
+	assert_false(has_rows(version));
+	sp_rows_restored(version, &config, prefix, false);
+	assert_true(has_rows(version));
+	ask("GET", "rows.current", NULL, NULL, NULL);
+	assert_non_null(strstr(answer, "full=1 "));
+
+	ask("FLUSHALL", NULL, NULL, NULL, NULL);
+	assert_false(has_rows(version));
+	sp_rows_restored(version, &config, prefix, false); /* not yet again */
+	assert_false(has_rows(version));
+	version->restore_ns = 0;
+	sp_rows_restored(version, &config, model_dir, false); /* other files */
+	assert_false(has_rows(version));
+	version->restore_ns = 0;
+	sp_rows_restored(version, &config, prefix, false);
+	assert_true(has_rows(version));
+	sp_version_close(version);
+	sp_config_fini(&config);
+}
+
+static void a_version_with_holes_is_published_again_before_it_is_opened(void **state)
+{
+	sp_config config = {0};
+	sp_version *version;
+
+	(void)state;
+	configure(&config, lost);
+	assert_ok(find(&config, &err), &err);
+	ask("EVAL", "return redis.call('DEL', unpack(redis.call('KEYS', '*{p1*}')))", "0", NULL,
+	    NULL);
+	assert_string_equal(answer, "7"); /* 1, 10 ... 15 */
+	version = open_lost(&config);
+	assert_true(has_rows(version));
+	sp_version_close(version);
+	sp_config_fini(&config);
+}
+
+static void nothing_is_published_again_if_the_configuration_forbids_it(void **state)
+{
+	const sp_found_version found = {.full_prefix = prefix, .full_step = 1, .delta_step = -1};
+	sp_config config = {0}, reader = {0};
+	sp_version *version;
+
+	(void)state;
+	configure(&config, lost);
+	configure(&reader, ", \"redis_publish\": false");
+	version = open_lost(&config);
+	ask("DEL", "rows@1", NULL, NULL, NULL);
+	ask("EVAL", "return redis.call('DEL', unpack(redis.call('KEYS', '*{p1*}')))", "0", NULL,
+	    NULL);
+	assert_false(has_rows(version));
+	sp_rows_restored(version, &reader, prefix, false);
+	assert_false(has_rows(version));
+	sp_version_close(version);
+	version = NULL;
+	assert_int_equal(sp_version_open(&version, NULL, &reader, &found, 0, &err), SP_IO);
+	sp_config_fini(&config);
+	sp_config_fini(&reader);
+}
+
 static int start(void **state)
 {
 	sp_arena *arena = sp_arena_create(4096);
@@ -336,6 +435,11 @@ int main(void)
 		cmocka_unit_test_setup(a_publisher_at_work_is_waited_for, clear),
 		cmocka_unit_test_setup(the_wait_ends_when_the_processor_closes, clear),
 		cmocka_unit_test_setup(rows_that_are_served_are_kept, clear),
+		cmocka_unit_test_setup(what_redis_has_lost_is_published_again, clear),
+		cmocka_unit_test_setup(a_version_with_holes_is_published_again_before_it_is_opened,
+				       clear),
+		cmocka_unit_test_setup(nothing_is_published_again_if_the_configuration_forbids_it,
+				       clear),
 		cmocka_unit_test_setup(in_deeprecs_layout_a_newer_version_stays, clear),
 		cmocka_unit_test_setup(rows_that_another_signature_lacks_are_waited_for, clear),
 	};
