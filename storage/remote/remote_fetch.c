@@ -189,6 +189,17 @@ static void keep(const sp_remote_row *row, sp_remote_row_state state)
 	sp_row_cache_fill(shelf->cache, row->key, bytes);
 }
 
+static void write_to_file(const sp_remote_row *row)
+{
+	sp_remote_shelf *shelf = row->shelf;
+	sp_row_file *file = shelf->store->file;
+
+	if (file != NULL &&
+	    !sp_row_file_offer(file, shelf->table, row->key, row->fetch->bytes + row->at,
+			       sp_remote__kept_size(shelf)))
+		sp_remote__count_up(&shelf->disk_dropped, 1);
+}
+
 /* When the fetch is done. */
 static void file_away(sp_remote_fetch *fetch)
 {
@@ -203,8 +214,10 @@ static void file_away(sp_remote_fetch *fetch)
 				chain_of(fetch->store, row[AHEAD].shelf, row[AHEAD].key));
 		if (state != SP_REMOTE_ROW_OPEN)
 			keep(row, state);
-		if (state == SP_REMOTE_ROW_FOUND)
+		if (state == SP_REMOTE_ROW_FOUND) {
 			bytes += row->shelf->row_size;
+			write_to_file(row);
+		}
 		if (row + 1 == end || row[1].shelf != row->shelf) {
 			sp_remote__count_up(&row->shelf->bytes_read, bytes);
 			bytes = 0;

@@ -347,6 +347,15 @@ static void redis_needs_an_address_and_rows_as_they_are(void **state)
 	assert_string_equal(address.password, "s3cr3t");
 	sp_redis_address_fini(&address);
 	sp_config_fini(&config);
+	config = parse(WITH(IN_REDIS "\"h:1\", \"ev_storage_type\": 12, \"ev_storage_path\": "
+				     "\"/ssd\", \"ev_storage_size\": [4096, 8192]"));
+	assert_int_equal(config.ev_storage_size[1], 8192);
+	sp_config_fini(&config);
+	refuse(WITH(IN_REDIS "\"h:1\", \"ev_storage_type\": 12, \"ev_storage_path\": \"/ssd\", "
+			     "\"ev_storage_size\": [4096]"),
+	       SP_INVALID,
+	       "configuration key 'ev_storage_type': 12 with 'feature_store_type': redis needs a "
+	       "second number in 'ev_storage_size', the bytes on the SSD");
 	refuse(WITH("\"feature_store_type\": \"redis\""), SP_INVALID,
 	       "configuration key 'feature_store_type': redis needs 'redis_url'");
 	refuse(WITH(IN_REDIS "\"h:x\""), SP_INVALID,
@@ -408,7 +417,7 @@ static void an_ssd_needs_a_path_and_has_a_size(void **state)
 	(void)state;
 	assert_int_equal(config.ev_storage_type, SP_STORAGE_DRAM_SSDHASH);
 	assert_string_equal(config.ev_storage_path, "/ssd");
-	assert_int_equal(config.ev_storage_size, 1 << 30);
+	assert_int_equal(config.ev_storage_size[0], 1 << 30);
 	assert_int_equal(config.ev_cache_policy, SP_ROW_CACHE_LFU);
 	assert_int_equal(config.ev_storage_read_threads, 16);
 	sp_config_fini(&config);
@@ -416,7 +425,8 @@ static void an_ssd_needs_a_path_and_has_a_size(void **state)
 	config = parse(WITH("\"ev_storage_type\": 12, \"ev_storage_path\": \"/ssd\", "
 			    "\"ev_storage_size\": [4096, 7, 8], \"ev_cache_policy\": \"lru\", "
 			    "\"ev_storage_read_threads\": 3"));
-	assert_int_equal(config.ev_storage_size, 4096);
+	assert_int_equal(config.ev_storage_size[0], 4096);
+	assert_int_equal(config.ev_storage_size[1], 7);
 	assert_int_equal(config.ev_cache_policy, SP_ROW_CACHE_LRU);
 	assert_int_equal(config.ev_storage_read_threads, 3);
 	sp_config_fini(&config);
@@ -424,7 +434,7 @@ static void an_ssd_needs_a_path_and_has_a_size(void **state)
 	/* As DeepRec, which fills up what is missing. */
 	config = parse(WITH("\"ev_storage_type\": 12, \"ev_storage_path\": \"/ssd\", "
 			    "\"ev_storage_size\": []"));
-	assert_int_equal(config.ev_storage_size, 1 << 30);
+	assert_int_equal(config.ev_storage_size[0], 1 << 30);
 	sp_config_fini(&config);
 
 	/* Where nothing is on an SSD, the path may be missing. */

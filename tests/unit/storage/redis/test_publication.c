@@ -309,7 +309,8 @@ static void the_former_version_expires_and_can_be_gone_back_to(void **state)
 	assert_answer("-1", "TTL", hash_of("user", 200, 2, 0)); /* it may be in use */
 
 	publish(100, 1);
-	assert_non_null(strstr(ask("GET", "ctr.current"), " left=200")); /* that is still so */
+	assert_non_null(
+		strstr(sp_pub_ask("GET", "ctr.current"), " left=200")); /* that is still so */
 
 	assert_ok(sp_redis_publication_go_back(&version, &options, 200, &err), &err);
 	assert_null(strstr(sp_pub_ask("GET", "ctr.current"), "left="));
