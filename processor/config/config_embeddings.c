@@ -173,8 +173,14 @@ static sp_status settle_row_stream(sp_config *config, sp_error *err)
 	if (config->shard_embedding || config->shard_peers != NULL)
 		return sp_error_set(err, SP_UNSUPPORTED,
 				    "configuration key '%s' cannot be used with "
-				    "'row_stream_brokers'",
+				    "'row_stream_brokers': only whole tables take streamed rows; "
+				    "slices get new rows by deltas",
 				    config->shard_embedding ? "shard_embedding" : "shard_peers");
+	/* It would be shown in log lines. */
+	if (strchr(config->row_stream_brokers, '@') != NULL)
+		return sp_error_set(err, SP_INVALID,
+				    "configuration key 'row_stream_brokers' has a user in it: "
+				    "credentials belong to 'row_stream_properties'");
 	if (config->row_stream_model == NULL)
 		config->row_stream_model = config->model_name;
 	status = sp_row_source_check(config->row_stream_brokers, config->row_stream_properties,

@@ -248,6 +248,16 @@ static sp_look_result act(sp_update_state *u, sp_situation *s, sp_error *reason)
 	}
 }
 
+/* Those in Redis. */
+static void care_for_rows(const sp_source *source, sp_version *live)
+{
+	const sp_found_version name = sp_version_name(live);
+	const char *prefix = sp_source_weights_prefix(source, &name);
+
+	sp_rows_kept(&live->keep_ns, source->config, live->full_step, live->redis_content);
+	sp_rows_restored(live, source->config, prefix, prefix != name.full_prefix);
+}
+
 sp_look_result sp_update__look(sp_update_state *u, sp_error *reason)
 {
 	sp_situation s = {.attempts = &u->attempts, .is_pinned = u->pin.holds};
@@ -269,8 +279,7 @@ sp_look_result sp_update__look(sp_update_state *u, sp_error *reason)
 	survey(u, &s, &found, status, &why);
 	result = act(u, &s, &latest);
 	if (u->versions.live != NULL)
-		sp_rows_kept(&u->versions.live->keep_ns, u->source.config,
-			     u->versions.live->full_step, u->versions.live->redis_content);
+		care_for_rows(&u->source, u->versions.live);
 	if (latest.status != SP_OK && s.is_pinned)
 		sp_error_prefix(&latest, latest.status, "version %s is pinned by order of %s",
 				sp_found_steps(name, u->pin.full_step, u->pin.delta_step),

@@ -162,6 +162,27 @@ static sp_status identify_rows(uint64_t *out, const char *prefix, sp_error *err)
 	return SP_OK;
 }
 
+/* What Redis has lost of a version that it had is published again first. */
+static sp_status load_with_rows_elsewhere(sp_version *version, sp_model *model,
+					  sp_weights_options *options, const sp_config *config,
+					  const sp_publish_source *source, sp_error *err)
+{
+	sp_status status = sp_rows_in_redis_find(&options->redis, model, config, source, err);
+	sp_error why;
+
+	if (status == SP_OK)
+		status = sp_rows_of_peers_find(&options->shards, config, version, err);
+	if (status == SP_OK)
+		status = sp_weights_load(&version->weights, model, options, err);
+	if (status != SP_IO || options->redis == NULL ||
+	    !sp_redis_store_take_loss(options->redis) ||
+	    sp_rows_in_redis_restore(model, config, source, &why) != SP_OK)
+		return status;
+	sp_redis_store_release(options->redis);
+	SP_TRY(sp_rows_in_redis_find(&options->redis, model, config, source, err));
+	return sp_weights_load(&version->weights, model, options, err);
+}
+
 static sp_status load_weights(sp_version *version, sp_model *model, const sp_config *config,
 			      const sp_found_version *found, size_t memory_limit, sp_error *err)
 {
@@ -190,12 +211,8 @@ static sp_status load_weights(sp_version *version, sp_model *model, const sp_con
 				     .full_step = version->full_step,
 				     .delta_step = -1,
 				     .only_finite = config->embeddings.only_finite};
-	status = sp_rows_in_redis_find(&options.redis, model, config, &source, err);
-	if (status == SP_OK)
-		status = sp_rows_of_peers_find(&options.shards, config, version, err);
-	if (status == SP_OK)
-		status = sp_weights_load(&version->weights, model, &options, err);
-	sp_redis_store_release(options.redis);
+	status = load_with_rows_elsewhere(version, model, &options, config, &source, err);
+	version->redis = options.redis;
 	sp_shard_store_release(options.shards);
 	if (status == SP_OK && options.ssd != NULL)
 		sp_ssd_store_delete_others(options.ssd);
@@ -366,6 +383,7 @@ static sp_status make_on(sp_version **out, const sp_version *from, const char *d
 	version->files = from->files;
 	version->peers_content = from->peers_content;
 	version->redis_content = from->redis_content;
+	version->redis = from->redis != NULL ? sp_redis_store_retain(from->redis) : NULL;
 	return SP_OK;
 }
 
@@ -432,6 +450,7 @@ void sp_version_close(sp_version *version)
 	if (version == NULL)
 		return;
 	close_weights(version);
+	sp_redis_store_release(version->redis);
 	if (version->runtime != NULL && --version->runtime->users == 0)
 		sp_runtime_close(version->runtime);
 	sp_free(version->checkpoint_prefix);

@@ -61,6 +61,13 @@ void sp_redis_store_release(sp_redis_store *store);
 
 size_t sp_redis_store_cache_bytes(const sp_redis_store *store);
 
+/*
+ * Whether Redis was met without rows of the version that it once had, in our layout, since this was
+ * asked last: a hash lacks its mark.
+ * Threads: thread-safe.
+ */
+bool sp_redis_store_take_loss(sp_redis_store *store);
+
 /* Threads: thread-safe. */
 void sp_redis_store_counters(const sp_redis_store *store, sp_redis_counters *out);
 

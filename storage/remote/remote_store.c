@@ -40,8 +40,6 @@ sp_status sp_remote_store_init(sp_remote_store *store, const sp_remote_source *s
 		store->options.limit_ms = LIMIT_MS;
 	atomic_init(&store->references, 1);
 	pthread_mutex_init(&store->lock, NULL);
-	for (size_t i = 0; i < SP_REMOTE_CHAIN_LOCKS; i++)
-		pthread_mutex_init(&store->chain_locks[i], NULL);
 	store->arena = sp_arena_create(4096);
 	SP_NEED_MEMORY(store->arena, err, "tables in %s", source->title);
 	return open_file(store, err);
@@ -59,8 +57,6 @@ void sp_remote_store_fini(sp_remote_store *store)
 		sp_remote__fetch_free(fetch);
 	}
 	pthread_mutex_destroy(&store->lock);
-	for (size_t i = 0; i < SP_REMOTE_CHAIN_LOCKS; i++)
-		pthread_mutex_destroy(&store->chain_locks[i]);
 	sp_arena_destroy(store->arena);
 }
 

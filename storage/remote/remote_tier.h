@@ -51,6 +51,12 @@ typedef struct sp_remote_source {
 	 */
 	void (*ask)(sp_remote_fetch *fetch);
 
+	/*
+	 * By a call that waits for a fetch: may do the work of the source's thread until
+	 * sp_remote_fetch_is_done() or the deadline, or return at once.  NULL: there is none to do.
+	 */
+	void (*help)(sp_remote_fetch *fetch, int64_t deadline_ns);
+
 	/* Bytes of fetch->own for `count` rows. */
 	size_t (*own_size)(size_t count);
 
@@ -159,9 +165,11 @@ void sp_remote_run_lacks(sp_remote_fetch *fetch, const sp_remote_run *run, size_
 /* All answers have come, or will not come.  The fetch is not the source's any more. */
 void sp_remote_fetch_finish(sp_remote_fetch *fetch);
 
+bool sp_remote_fetch_is_done(sp_remote_fetch *fetch);
+
 /* ---- stores: shared by the tables of one model version ---- */
 
-enum { SP_REMOTE_CHAINS = 1 << 13, SP_REMOTE_CHAIN_LOCKS = 64 };
+enum { SP_REMOTE_CHAINS = 1 << 13 };
 
 typedef struct sp_remote_options {
 	int64_t limit_ms;   /* of a call; 0: 5 */
@@ -186,8 +194,8 @@ struct sp_remote_store {
 	sp_remote_shelf *shelves;
 	sp_remote_fetch *free;
 	size_t free_count;
-	pthread_mutex_t chain_locks[SP_REMOTE_CHAIN_LOCKS]; /* of every 64th chain each */
-	sp_remote_row *chains[SP_REMOTE_CHAINS];
+	atomic_uintptr_t
+		chains[SP_REMOTE_CHAINS]; /* the first row of each; the lowest bit: locked */
 };
 
 /* With one reference.  After a failure only sp_remote_store_fini() may be called. */

@@ -691,6 +691,107 @@ static void rows_without_a_version_are_asked_for_again(void **state)
 	close_scene(&s);
 }
 
+/* HPS keeps beside each hash of rows, "...v", one of the times at which they were used, "...t". */
+static const char *times_of(const char *rows)
+{
+	char *name = sp_arena_text(arena, sp_bytes_of(rows));
+
+	name[strlen(name) - 1] = 't';
+	return name;
+}
+
+/* Writes the row of a key anew, as HPS does, with a time; all elements are `value`. */
+static void put_by_hps(size_t table, int64_t key, float value)
+{
+	const sp_redis_version version = version_of(SP_ROW_FP32);
+	const char *hash = hash_of(SP_REDIS_HPS, table, key, &version);
+	sp_redis_batch *batch = sp_redis_batch_create(client);
+	const int64_t now = sp_clock_now_ns() / 1000 / MS;
+	float row[DIM];
+
+	for (size_t d = 0; d < DIM; d++)
+		row[d] = value;
+	put_field(batch, hash, &key, sizeof(key), row, sizeof(row));
+	put_field(batch, times_of(hash), &key, sizeof(key), &now, sizeof(now));
+	run(batch);
+}
+
+static void remove_by_hps(size_t table, int64_t key)
+{
+	const sp_redis_version version = version_of(SP_ROW_FP32);
+	const char *hash = hash_of(SP_REDIS_HPS, table, key, &version);
+	sp_redis_batch *batch = sp_redis_batch_create(client);
+
+	begin(batch, 3, "HDEL", hash);
+	sp_redis_batch_add(batch, &key, sizeof(key));
+	begin(batch, 3, "HDEL", times_of(hash));
+	sp_redis_batch_add(batch, &key, sizeof(key));
+	run(batch);
+}
+
+/* The first element of the rows of three keys of table 1; -1: absent. */
+static void read_three(const scene *s, const int64_t keys[3], float out[3])
+{
+	static question q[2];
+
+	for (size_t i = 0; i < 3; i++)
+		q[0].keys[i] = q[1].keys[i] = keys[i];
+	assert_ok(ask(s, q, 3, 0), &err);
+	for (size_t i = 0; i < 3; i++)
+		out[i] = q[1].found[i] ? q[1].rows[i][0] : -1;
+}
+
+static void what_hps_writes_and_evicts_is_seen_in_time(void **state)
+{
+	const int64_t keys[3] = {3, 6, 4}; /* the last one is not there at first */
+	sp_redis_store_options options = options_of(SP_REDIS_HPS);
+	sp_redis_batch *batch;
+	const char *times;
+	scene young, old;
+	float got[3];
+
+	(void)state;
+	fill(SP_REDIS_HPS, SP_ROW_FP32);
+	for (size_t i = 0; i < 2; i++)
+		put_by_hps(1, keys[i], 1);
+	open_scene(&old, &options); /* what is in memory does not age */
+	options.keep_s = 1;
+	open_scene(&young, &options);
+	read_three(&old, keys, got);
+	assert_true(got[0] == 1 && got[1] == 1 && got[2] == -1);
+	read_three(&young, keys, got);
+	assert_true(got[0] == 1 && got[1] == 1 && got[2] == -1);
+
+	put_by_hps(1, keys[0], 2);
+	remove_by_hps(1, keys[1]);
+	put_by_hps(1, keys[2], 3);
+	for (int i = 0; i < 4000; i++) {
+		read_three(&young, keys, got);
+		if (got[0] == 2 && got[1] == -1 && got[2] == 3)
+			break;
+		assert_true((got[0] == 1 || got[0] == 2) && (got[1] == 1 || got[1] == -1) &&
+			    (got[2] == -1 || got[2] == 3));
+		usleep(10000);
+	}
+	assert_true(got[0] == 2 && got[1] == -1 && got[2] == 3);
+	read_three(&old, keys, got);
+	assert_true(got[0] == 1 && got[1] == 1 && got[2] == -1);
+
+	/* Times are HPS's: nothing of ours is written there, and they are no rows. */
+	times = times_of(hash_of(SP_REDIS_HPS, 1, keys[0], &(sp_redis_version){0}));
+	batch = sp_redis_batch_create(client);
+	begin(batch, 2, "HLEN", times);
+	assert_ok(sp_redis_batch_run(
+			  batch,
+			  &(sp_redis_how){.deadline_ns = sp_clock_now_ns() + (int64_t)LONG_MS * MS},
+			  &err),
+		  &err);
+	assert_in_range(sp_redis_batch_answer(batch, 0)->integer, 1, 2);
+	sp_redis_batch_release(batch);
+	close_scene(&young);
+	close_scene(&old);
+}
+
 /* ---- with a file of rows ---- */
 
 /* Until nearly all rows of ask_well() are in the file. */
@@ -917,6 +1018,9 @@ int main(void)
 		cmocka_unit_test(another_type_or_version_is_refused),
 		cmocka_unit_test(rows_of_another_size_are_refused),
 		cmocka_unit_test(rows_without_a_version_are_asked_for_again),
+		cmocka_unit_test(what_hps_writes_and_evicts_is_seen_in_time),
+}
+
 		cmocka_unit_test(rows_on_the_disk_answer_without_redis),
 		cmocka_unit_test(what_the_file_does_not_answer_redis_does),
 		cmocka_unit_test(rows_on_the_disk_are_of_one_version),
