@@ -278,10 +278,12 @@ static void rows_that_another_signature_lacks_are_waited_for(void **state)
 	ask("EVAL", "return redis.call('del', unpack(redis.call('keys', ARGV[1])))", "0",
 	    "rows.*{p1}", NULL);
 	assert_int_not_equal(atoi(answer), 0);
+	config.redis_publish = false;
 	assert_int_equal(open_version(&version, &config), SP_IO);
 	assert_non_null(strstr(err.text, "signature 'serving_default': "));
 	assert_non_null(strstr(err.text, "Redis does not have all of table"));
 
+	config.redis_publish = true;
 	ask("FLUSHALL", NULL, NULL, NULL, NULL);
 	assert_ok(open_version(&version, &config), &err);
 	model = version->runtime->model;

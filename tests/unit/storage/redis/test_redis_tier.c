@@ -1018,8 +1018,6 @@ int main(void)
 		cmocka_unit_test(rows_of_another_size_are_refused),
 		cmocka_unit_test(rows_without_a_version_are_asked_for_again),
 		cmocka_unit_test(what_hps_writes_and_evicts_is_seen_in_time),
-}
-
 		cmocka_unit_test(rows_on_the_disk_answer_without_redis),
 		cmocka_unit_test(what_the_file_does_not_answer_redis_does),
 		cmocka_unit_test(rows_on_the_disk_are_of_one_version),
