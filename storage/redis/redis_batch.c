@@ -316,21 +316,6 @@ bool sp_redis__batch_start(sp_redis_batch *batch, const sp_redis_how *how)
 	return true;
 }
 
-static void hand_over(sp_redis_client *client, sp_redis_batch *batch)
-{
-	const uint64_t one = 1;
-	bool wake;
-
-	pthread_mutex_lock(&client->lock);
-	*client->submitted_end = batch;
-	client->submitted_end = &batch->next;
-	wake = client->is_asleep;
-	client->is_asleep = false;
-	pthread_mutex_unlock(&client->lock);
-	if (wake && write(client->wake, &one, sizeof(one)) < 0)
-		return; /* the counter is at its maximum: the thread will wake up */
-}
-
 sp_status sp_redis_batch_submit(sp_redis_batch *batch, const sp_redis_how *how, sp_error *err)
 {
 	if (batch->client->owner != getpid())
@@ -339,7 +324,7 @@ sp_status sp_redis_batch_submit(sp_redis_batch *batch, const sp_redis_how *how, 
 	if (!sp_redis__batch_start(batch, how))
 		return sp_no_memory(err, "commands for Redis");
 	if (batch->count != 0) {
-		hand_over(batch->client, batch);
+		sp_redis__client_submit(batch->client, batch);
 		return SP_OK;
 	}
 	batch->open = 1;
@@ -364,7 +349,9 @@ sp_status sp_redis_batch_wait(sp_redis_batch *batch, int64_t deadline_ns, sp_err
 		return sp_error_set(err, SP_DEADLINE,
 				    "the deadline has passed before Redis has answered");
 	if (batch->reason[0] != '\0')
-		return sp_error_set(err, SP_IO, "Redis: %s", batch->reason);
+		return sp_error_set(
+			err, SP_IO, "%s%s",
+			strncmp(batch->reason, "Redis", 5) == 0 ? "" : "Redis: ", batch->reason);
 	return SP_OK;
 }
 

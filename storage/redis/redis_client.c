@@ -1,6 +1,7 @@
 #include "storage/redis/redis_client.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +15,18 @@
 #include "storage/redis/redis_internal.h"
 
 /*
- * The thread sleeps until a server answers, a caller submits, or something is due: an attempt to
- * connect, a command to be sent again, the map of the cluster.
+ * The thread sleeps until a server answers or something is due: an attempt to connect, a command
+ * to be sent again, the map of the cluster.  While it sleeps, callers send what they submit; if
+ * that makes something due, they wake it up.
+ *
+ * One caller at a time may read instead of the thread, which then sleeps without looking at the
+ * connections.  If answers are owed when this caller leaves, it wakes the thread up.  So one that
+ * submits and then reads, or finds another one reading, needs no thread.
  */
 
 enum {
 	MS = 1000000,
+	NS_PER_S = 1000000000,
 	EVENTS = 64,
 	LINKS = 1024,  /* servers of a cluster at most */
 	ATTEMPTS = 16, /* redirections of a command, one after the other */
@@ -55,6 +62,7 @@ static void park(sp_redis_client *client, sp_redis_batch *batch, size_t command,
 	}
 	client->parked[client->parked_count++] = (sp_redis_parked){batch, command,
 								   now_ns + ms * MS};
+	client->has_news = true;
 }
 
 /* The link for a command, down or not; NULL: none is known. */
@@ -158,32 +166,6 @@ static int64_t send_parked(sp_redis_client *client, int64_t now_ns)
 
 /* ---- answers ---- */
 
-/* "MOVED 3999 127.0.0.1:6381"; an empty host is that of the link. */
-static bool read_target(sp_redis_server *out, uint32_t *slot, const sp_redis_link *link)
-{
-	char *end;
-	const char *text = strchr(link->error, ' '), *colon;
-	unsigned long number = text != NULL ? strtoul(text + 1, &end, 10) : SP_REDIS_SLOTS;
-	size_t size;
-
-	if (number >= SP_REDIS_SLOTS || *end != ' ')
-		return false;
-	text = end + 1;
-	colon = strrchr(text, ':');
-	size = colon != NULL ? (size_t)(colon - text) : sizeof(out->host);
-	if (size >= sizeof(out->host))
-		return false;
-	*slot = (uint32_t)number;
-	*out = link->server;
-	if (size != 0) {
-		memcpy(out->host, text, size);
-		out->host[size] = '\0';
-	}
-	number = strtoul(colon + 1, NULL, 10);
-	out->port = (int)number;
-	return number != 0 && number <= UINT16_MAX;
-}
-
 static bool starts(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
@@ -200,7 +182,7 @@ static bool redirect(sp_redis_link *link, const sp_redis_owed *owed)
 	uint32_t slot;
 
 	if ((!asks && !moved) || !client->options.is_cluster || command->attempts >= ATTEMPTS ||
-	    !read_target(&server, &slot, link))
+	    !sp_redis__map_read_redirection(&server, &slot, link->error, &link->server))
 		return false;
 	to = sp_redis__client_link(client, &server);
 	if (to == NULL)
@@ -209,11 +191,11 @@ static bool redirect(sp_redis_link *link, const sp_redis_owed *owed)
 	sp_redis__count(&client->redirections, 1);
 	if (moved)
 		sp_redis__map_move(client, slot, to);
-	if (to->state == SP_REDIS_DOWN && to->failed == 0)
-		sp_redis__link_connect(to);
+	/* A new link is made before commands are sent again. */
 	if (to->state == SP_REDIS_DOWN ||
 	    !sp_redis__link_send(to, owed->batch, owed->command, asks))
-		park(client, owed->batch, owed->command, SOON_MS, link->error);
+		park(client, owed->batch, owed->command, to->failed == 0 ? 0 : SOON_MS,
+		     link->error);
 	return true;
 }
 
@@ -305,9 +287,9 @@ static sp_status add_links(sp_redis_client *client, sp_error *err)
 	return SP_OK;
 }
 
-/* ---- the thread ---- */
+/* ---- what is submitted ---- */
 
-static void take_submitted(sp_redis_client *client, bool *closing)
+static void send_submitted(sp_redis_client *client)
 {
 	sp_redis_batch *batch, *next;
 
@@ -315,7 +297,6 @@ static void take_submitted(sp_redis_client *client, bool *closing)
 	batch = client->submitted;
 	client->submitted = NULL;
 	client->submitted_end = &client->submitted;
-	*closing = client->closing;
 	pthread_mutex_unlock(&client->lock);
 	for (; batch != NULL; batch = next) {
 		next = batch->next;
@@ -323,7 +304,102 @@ static void take_submitted(sp_redis_client *client, bool *closing)
 		for (size_t i = 0, count = batch->count; i < count; i++)
 			route(client, batch, i);
 	}
+	flush_all(client);
 }
+
+static void wake_up(const sp_redis_client *client)
+{
+	const uint64_t one = 1;
+
+	if (write(client->wake, &one, sizeof(one)) < 0)
+		return; /* the counter is at its maximum: the thread will wake up */
+}
+
+void sp_redis__client_submit(sp_redis_client *client, sp_redis_batch *batch)
+{
+	bool reads = batch->how.reads, must_wake = true, is_asleep, is_blind;
+
+	pthread_mutex_lock(&client->lock);
+	*client->submitted_end = batch;
+	client->submitted_end = &batch->next;
+	is_asleep = client->is_asleep;
+	is_blind = client->is_blind;
+	pthread_mutex_unlock(&client->lock);
+	if (!is_asleep)
+		return; /* the thread sends it before it sleeps */
+	if (pthread_mutex_trylock(&client->work) == 0) {
+		send_submitted(client);
+		must_wake = client->has_news || (is_blind && !reads);
+		pthread_mutex_unlock(&client->work);
+	}
+	if (must_wake)
+		wake_up(client);
+}
+
+/* ---- reading ---- */
+
+static void take_events(sp_redis_client *client)
+{
+	struct epoll_event events[EVENTS];
+	int count = epoll_wait(client->epoll, events, EVENTS, 0);
+
+	for (int i = 0; i < count; i++)
+		sp_redis__link_on_event(events[i].data.ptr, events[i].events);
+}
+
+/* False: another caller reads. */
+static bool begin_reading(sp_redis_client *client)
+{
+	bool is_free;
+
+	pthread_mutex_lock(&client->lock);
+	is_free = !client->is_read;
+	client->is_read = true;
+	pthread_mutex_unlock(&client->lock);
+	return is_free;
+}
+
+static void end_reading(sp_redis_client *client)
+{
+	bool is_owed = false;
+
+	/* Who finds it still set has sent what is seen below. */
+	pthread_mutex_lock(&client->lock);
+	client->is_read = false;
+	pthread_mutex_unlock(&client->lock);
+	pthread_mutex_lock(&client->work);
+	for (size_t i = 0; i < client->link_count; i++)
+		is_owed = is_owed || client->links[i]->owed_count != 0;
+	pthread_mutex_unlock(&client->work);
+	if (is_owed)
+		wake_up(client);
+}
+
+void sp_redis_client_read(sp_redis_client *client, int64_t deadline_ns,
+			  bool (*is_done)(void *owner), void *owner)
+{
+	struct pollfd fd = {.fd = client->epoll, .events = POLLIN};
+	bool has_news;
+
+	if (!begin_reading(client))
+		return;
+	while (!is_done(owner)) {
+		int64_t left_ns = deadline_ns - sp_clock_now_ns();
+		const struct timespec left = {left_ns / NS_PER_S, left_ns % NS_PER_S};
+
+		if (left_ns <= 0 || ppoll(&fd, 1, &left, NULL) == 0)
+			break;
+		pthread_mutex_lock(&client->work);
+		take_events(client);
+		has_news = client->has_news;
+		pthread_mutex_unlock(&client->work);
+		if (has_news)
+			wake_up(client);
+	}
+	end_reading(client);
+}
+
+/* ---- the thread ---- */
 
 static int64_t earlier(int64_t a, int64_t b)
 {
@@ -342,32 +418,41 @@ static int64_t on_time(sp_redis_client *client)
 	return earlier(next_ns, send_parked(client, now_ns));
 }
 
-static int sleep_ms(int64_t next_ns)
+/* Not long: since the thread fell asleep a caller may have sent what nobody answers. */
+static int sleep_ms(const sp_redis_client *client, int64_t next_ns)
 {
-	int64_t left_ns = next_ns - sp_clock_now_ns();
+	int64_t longest_ms = client->options.silence_ms / 2, left_ns = next_ns - sp_clock_now_ns();
 
-	if (next_ns == INT64_MAX || left_ns > (int64_t)LONGEST_WAIT_MS * MS)
-		return LONGEST_WAIT_MS;
+	if (longest_ms > LONGEST_WAIT_MS)
+		longest_ms = LONGEST_WAIT_MS;
+	if (next_ns == INT64_MAX || left_ns > longest_ms * MS)
+		return (int)longest_ms;
 	return left_ns <= 0 ? 0 : (int)((left_ns + MS - 1) / MS);
 }
 
 static void wait_for_events(sp_redis_client *client, int64_t next_ns)
 {
-	struct epoll_event events[EVENTS];
-	bool must_sleep;
-	int count;
+	struct pollfd fds[] = {{.fd = client->wake, .events = POLLIN},
+			       {.fd = client->epoll, .events = POLLIN}};
+	bool must_sleep, is_blind;
+	uint64_t times;
 
 	pthread_mutex_lock(&client->lock);
-	must_sleep = client->submitted == NULL && !client->closing;
+	must_sleep = client->submitted == NULL && !client->has_news && !client->closing;
 	client->is_asleep = must_sleep;
+	client->is_blind = is_blind = client->is_read;
 	pthread_mutex_unlock(&client->lock);
-	count = epoll_wait(client->epoll, events, EVENTS, must_sleep ? sleep_ms(next_ns) : 0);
+	pthread_mutex_unlock(&client->work);
+	poll(fds, is_blind ? 1 : 2, must_sleep ? sleep_ms(client, next_ns) : 0);
+	if ((fds[0].revents & POLLIN) != 0 && read(client->wake, &times, sizeof(times)) < 0)
+		sp_log(SP_LOG_WARNING, "the thread for Redis: %s", strerror(errno));
+	pthread_mutex_lock(&client->work);
 	pthread_mutex_lock(&client->lock);
-	client->is_asleep = false;
+	client->is_asleep = client->is_blind = false;
+	is_blind = client->is_read;
 	pthread_mutex_unlock(&client->lock);
-	for (int i = 0; i < count; i++)
-		if (events[i].data.ptr != NULL)
-			sp_redis__link_on_event(events[i].data.ptr, events[i].events);
+	if (!is_blind)
+		take_events(client);
 }
 
 /* Everything that is still without an answer fails. */
@@ -385,17 +470,19 @@ static void give_up(sp_redis_client *client)
 static void thread_main(void *context)
 {
 	sp_redis_client *client = context;
-	bool closing = false;
 
-	while (!closing) {
-		int64_t next_ns = on_time(client);
+	pthread_mutex_lock(&client->work);
+	while (!client->closing) {
+		int64_t next_ns;
 
+		client->has_news = false;
+		next_ns = on_time(client);
 		flush_all(client);
 		wait_for_events(client, next_ns);
-		take_submitted(client, &closing);
-		flush_all(client);
+		send_submitted(client);
 	}
 	give_up(client);
+	pthread_mutex_unlock(&client->work);
 }
 
 /* ---- life ---- */
@@ -434,13 +521,9 @@ static void settle(sp_redis_client *client, const sp_redis_client_options *optio
 
 static sp_status start(sp_redis_client *client, sp_error *err)
 {
-	/* Edge-triggered: the counter need not be read. */
-	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
-
 	client->epoll = epoll_create1(EPOLL_CLOEXEC);
 	client->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (client->epoll < 0 || client->wake < 0 ||
-	    epoll_ctl(client->epoll, EPOLL_CTL_ADD, client->wake, &event) != 0)
+	if (client->epoll < 0 || client->wake < 0)
 		return sp_error_set(err, SP_IO, "a client of Redis: %s", strerror(errno));
 	SP_TRY(add_links(client, err));
 	return sp_thread_group_create(&client->thread, 1, "sp-redis", thread_main, client, err);
@@ -455,6 +538,7 @@ sp_status sp_redis_client_create(sp_redis_client **out, const sp_redis_client_op
 	SP_TRY(check(options, err));
 	client = sp_alloc_zero(1, sizeof(*client));
 	SP_NEED_MEMORY(client, err, "a client of Redis");
+	pthread_mutex_init(&client->work, NULL);
 	pthread_mutex_init(&client->lock, NULL);
 	client->submitted_end = &client->submitted;
 	client->epoll = client->wake = -1;
@@ -471,13 +555,11 @@ sp_status sp_redis_client_create(sp_redis_client **out, const sp_redis_client_op
 
 static void stop(sp_redis_client *client)
 {
-	const uint64_t one = 1;
-
 	pthread_mutex_lock(&client->lock);
 	client->closing = true;
 	pthread_mutex_unlock(&client->lock);
-	if (client->wake >= 0 && write(client->wake, &one, sizeof(one)) < 0)
-		sp_log(SP_LOG_WARNING, "the thread for Redis ends late: %s", strerror(errno));
+	if (client->wake >= 0)
+		wake_up(client);
 	sp_thread_group_destroy(client->thread);
 }
 
@@ -499,6 +581,7 @@ void sp_redis_client_destroy(sp_redis_client *client)
 		close(client->epoll);
 	if (client->wake >= 0)
 		close(client->wake);
+	pthread_mutex_destroy(&client->work);
 	pthread_mutex_destroy(&client->lock);
 	sp_redis_address_fini(&client->address);
 	sp_free(client->links);

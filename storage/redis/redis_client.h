@@ -11,9 +11,10 @@
 /*
  * A client of one Redis server, or of a Redis Cluster.
  *
- * One thread of the client does all input and output, with one connection per server.  It connects
- * and reconnects by itself, with growing pauses, and in a cluster keeps to the map of slots
- * (CLUSTER SLOTS, MOVED, ASK).  A caller hands over a batch of commands, which are sent one right
+ * There is one connection per server.  A thread of the client reads all answers, or a caller that
+ * waits; the thread connects and
+ * reconnects by itself, with growing pauses, and in a cluster keeps to the map of slots
+ * (CLUSTER SLOTS, MOVED, ASK).  A caller submits a batch of commands, which are sent one right
  * after the other, each to the server that has its key, and waits for the answers or leaves.
  *
  * A command whose connection is lost, or whose slot moves, is sent again until the batch's
@@ -34,7 +35,8 @@ typedef struct sp_redis_client_options {
 	bool is_cluster;
 	bool read_replicas;       /* cluster: commands that only read prefer replicas */
 	int64_t connect_ms;       /* time for connecting; 0: 1000 */
-	int64_t silence_ms;       /* a server that owes answers is given up after this; 0: 2000 */
+	int64_t silence_ms;       /* a server that owes answers is given up after this, or half as
+				     much more; 0: 2000 */
 	int64_t longest_pause_ms; /* between attempts to connect; 0: 5000 */
 } sp_redis_client_options;
 
@@ -69,10 +71,10 @@ typedef struct sp_redis_value {
 } sp_redis_value;
 
 /*
- * Takes answers in the client's thread, as they come: take() for each value, whose text is valid
- * during the call only, done() once, after all of a batch's commands.  If a connection is lost in
- * the middle of an answer, take() gets the answer again from its beginning.  take NULL: answers are
- * kept.  Neither may wait, or destroy the client.
+ * Takes answers as they come, in the thread that reads or submits, one at a time: take()
+ * for each value, whose text is valid during the call only, done() once, after all of a batch's
+ * commands.  If a connection is lost in the middle of an answer, take() gets the answer again from
+ * its beginning.  take NULL: answers are kept.  Neither may wait, submit, or destroy the client.
  */
 typedef struct sp_redis_sink {
 	void (*take)(void *owner, size_t command, const sp_redis_value *value);
@@ -101,6 +103,7 @@ typedef struct sp_redis_how {
 	int64_t deadline_ns;       /* nothing is sent again after it; 0: none */
 	bool only_reads;           /* replicas may answer, if the client prefers them */
 	bool fails_fast;           /* fails when the server cannot be reached right now */
+	bool reads;                /* sp_redis_client_read() is called soon after the submit */
 	const sp_redis_sink *sink; /* NULL: answers are kept for sp_redis_batch_answer() */
 	void *owner;               /* of the sink */
 } sp_redis_how;
@@ -126,6 +129,14 @@ const sp_redis_value *sp_redis_batch_answer(const sp_redis_batch *batch, size_t 
 /* Submits without a sink, and waits until how->deadline_ns. */
 SP_MUST_CHECK sp_status sp_redis_batch_run(sp_redis_batch *batch, const sp_redis_how *how,
 					   sp_error *err);
+
+/*
+ * Reads answers, of all callers, in the place of the client's thread: two threads fewer wake up for
+ * a batch.  Returns after is_done(), at the deadline, or at once if another caller reads; answers
+ * may then still be on their way, and the thread reads them.
+ */
+void sp_redis_client_read(sp_redis_client *client, int64_t deadline_ns,
+			  bool (*is_done)(void *owner), void *owner);
 
 /* ---- state ---- */
 

@@ -12,8 +12,10 @@
 #include "storage/redis/redis_slots.h"
 
 /*
- * A client is its thread's: everything in it but what `lock` guards and the counters.  A batch goes
- * from the caller to the thread with submit(), and back when its last command is answered.
+ * A client is of whoever holds its `work`: everything in it but what `lock` guards and the
+ * counters.  Its thread holds it except while it sleeps or asks for the address of a name; callers
+ * take it, for a short time, to send and to read.  A batch is the client's from submit() on until
+ * its last command is answered.
  */
 
 enum { SP_REDIS_ANY_SLOT = SP_REDIS_SLOTS };
@@ -105,6 +107,7 @@ SP_MUST_CHECK sp_status sp_redis__link_create(sp_redis_link **out, sp_redis_clie
 					      const sp_redis_server *server, sp_error *err);
 void sp_redis__link_destroy(sp_redis_link *link);
 
+/* By the thread. */
 void sp_redis__link_connect(sp_redis_link *link);
 
 /* Queues a command, after an ASKING if `asking`; false: no memory, or too much is queued. */
@@ -147,11 +150,15 @@ struct sp_redis_client {
 	int epoll, wake;
 	sp_thread_group *thread;
 
-	pthread_mutex_t lock; /* guards the next six */
+	pthread_mutex_t work; /* taken before `lock` */
+	bool has_news;        /* something may be due before the thread wakes up */
+
+	pthread_mutex_t lock; /* guards the next eight */
 	sp_redis_batch *submitted, **submitted_end;
 	sp_redis_batch *free;
 	size_t free_count;
-	bool is_asleep;
+	bool is_asleep, is_blind; /* the thread; blind: does not look at the connections */
+	bool is_read;             /* a caller reads */
 	atomic_bool closing;
 
 	sp_redis_link **links;
@@ -181,6 +188,9 @@ static inline void sp_redis__count(atomic_uint_least64_t *counter, uint64_t more
 	atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
 }
 
+/* Sends a batch that was started, or has the thread send it. */
+void sp_redis__client_submit(sp_redis_client *client, sp_redis_batch *batch);
+
 /* By a link: an answer is complete; its values have been taken.  error: link->error. */
 void sp_redis__client_answered(sp_redis_link *link, const sp_redis_owed *owed);
 
@@ -197,6 +207,13 @@ sp_redis_link *sp_redis__map_find(sp_redis_client *client, uint32_t slot, bool o
 
 /* The slot has moved. */
 void sp_redis__map_move(sp_redis_client *client, uint32_t slot, sp_redis_link *to);
+
+/*
+ * "MOVED 3999 127.0.0.1:6381" or "ASK ..." of the server `asked`, whose host an empty one stands
+ * for.  False: it leads nowhere.
+ */
+bool sp_redis__map_read_redirection(sp_redis_server *out, uint32_t *slot, const char *error,
+				    const sp_redis_server *asked);
 
 /* Asks a server for the map, if it is time; returns when to call again. */
 int64_t sp_redis__map_on_time(sp_redis_client *client, int64_t now_ns);

@@ -352,8 +352,12 @@ void sp_redis__link_connect(sp_redis_link *link)
 {
 	struct sockaddr_storage address;
 	socklen_t size;
-	int one = 1, fault = find_address(link, &address, &size);
+	int one = 1, fault;
 
+	/* This may take long.  Of a link that is down nothing changes meanwhile. */
+	pthread_mutex_unlock(&link->client->work);
+	fault = find_address(link, &address, &size);
+	pthread_mutex_lock(&link->client->work);
 	if (fault != 0) {
 		sp_redis__link_lose(link, gai_strerror(fault));
 		return;
@@ -424,6 +428,7 @@ void sp_redis__link_lose(sp_redis_link *link, const char *reason)
 		tell(link, reason);
 	link->state = SP_REDIS_DOWN;
 	link->next_ns = sp_clock_now_ns() + pause_ns(link);
+	link->client->has_news = true;
 	link->failed++;
 	link->error[0] = '\0';
 	if (link->fd >= 0)

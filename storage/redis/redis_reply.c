@@ -121,8 +121,8 @@ size_t sp_redis_reply_next(sp_redis_reply *reply, const char *bytes, size_t size
 		return rest + 1;
 	}
 	/* It may be the last one of its array, and that of the one around it. */
-	while (reply->depth != 0 && ++reply->arrays[reply->depth - 1].index ==
-					    reply->arrays[reply->depth - 1].count)
+	while (reply->depth != 0 &&
+	       ++reply->arrays[reply->depth - 1].index == reply->arrays[reply->depth - 1].count)
 		reply->depth--;
 	return rest + 1;
 }

@@ -10,9 +10,12 @@
 #include "storage/scratch.h"
 
 /*
- * A read looks up the cache of each table, in blocks of keys.  The misses are sorted by table and
- * key, so that repeats are adjacent; each key then wants a row, by partition, and
- * when the rows have come, or the time is over, they are copied to all places of their keys.
+ * A read looks up the cache of each table, in blocks of keys.  The misses of a table are sorted by
+ * partition, in which order each wants its row, a repeat that of the first; when the rows have
+ * come, or the time is over, they are copied to the places of their keys in the same order, which
+ * is that of their memory.
+ *
+ * Of a store with a file, misses that the file may have are read from it instead, each key once.
  */
 
 enum {
@@ -26,23 +29,25 @@ typedef struct own_tier {
 	sp_remote_shelf *shelf;
 } own_tier;
 
-/* A key without repeats: its misses are from `first` on. */
-typedef struct wanted_key {
-	size_t first;
-	sp_remote_row *row;
-} wanted_key;
-
 /* Arrays in the scratch. */
 typedef struct read_state {
-	sp_key_miss *misses; /* [keys] */
-	wanted_key *wanted;  /* [keys] */
-	sp_key_miss *order;  /* [keys] wanted keys of a read by partition; at: index in `wanted` */
+	sp_key_miss *misses;    /* [keys] by read and partition, which stands for the key */
+	sp_remote_row **wanted; /* [keys] the rows of the misses, or FROM_FILE; NULL: none yet */
 	sp_row_cache_answer *answers; /* [CACHE_BLOCK] */
 	void *rows;                   /* [CACHE_BLOCK] of the widest table */
-	size_t miss_count, wanted_count;
-	size_t bytes; /* of the rows that are wanted */
+	size_t miss_count;
 	sp_remote_stamp now;
+	const sp_tier_read *reads;
+
+	/* Of a store with a file. */
+	sp_key_miss *order;     /* [keys] misses by read and key; at: index of the miss */
+	sp_row_file_row *filed; /* [keys] that the file may have; owner: index in `order` */
+	size_t filed_count;
 } read_state;
+
+/* Stands for the row of a key that is looked for in the file, or was answered from it. */
+static sp_remote_row from_file;
+#define FROM_FILE (&from_file)
 
 static sp_remote_shelf *shelf_of(const sp_tier *tier)
 {
@@ -65,9 +70,13 @@ static void lay_out(read_state *state, sp_scratch *s, const sp_tier_read *reads,
 	}
 	state->misses = sp_scratch_take(s, keys, sizeof(*state->misses));
 	state->wanted = sp_scratch_take(s, keys, sizeof(*state->wanted));
-	state->order = sp_scratch_take(s, keys, sizeof(*state->order));
 	state->answers = sp_scratch_take(s, CACHE_BLOCK, sizeof(*state->answers));
 	state->rows = sp_scratch_take(s, CACHE_BLOCK, widest);
+	state->reads = reads;
+	if (shelf_of(reads[0].tier)->store->file == NULL)
+		return;
+	state->order = sp_scratch_take(s, keys, sizeof(*state->order));
+	state->filed = sp_scratch_take(s, keys, sizeof(*state->filed));
 }
 
 /* read() gets the sum of the sizes of its reads, which is at least what they need together. */
@@ -112,8 +121,10 @@ static size_t read_cached(read_state *state, const sp_tier_read *reads, size_t r
 		size_t at = first + i;
 
 		if (answer == SP_ROW_CACHE_MISS) {
+			state->wanted[state->miss_count] = NULL;
 			state->misses[state->miss_count++] = (sp_key_miss){
-				read->keys[at], (uint32_t)r, (uint32_t)at};
+				shelf->store->source->partition(shelf, read->keys[at]), (uint32_t)r,
+				(uint32_t)at};
 			continue;
 		}
 		hits++;
@@ -147,65 +158,156 @@ static void read_caches(read_state *state, const sp_tier_read *reads, size_t cou
 /* ---- what is wanted ---- */
 
 /* Sorts the misses of one read, which begin at `first`; returns the index after the last one. */
-static size_t group_misses(read_state *state, const sp_tier_read *reads, size_t first)
+static size_t group_misses(read_state *state, size_t first)
 {
-	const sp_key_miss *misses = state->misses;
-	const sp_remote_shelf *shelf = shelf_of(reads[misses[first].read].tier);
-	size_t end = first, start = state->wanted_count;
+	uint32_t read = state->misses[first].read;
+	size_t end = first;
 
-	while (end < state->miss_count && misses[end].read == misses[first].read)
+	while (end < state->miss_count && state->misses[end].read == read)
 		end++;
 	sp_key_miss_sort(state->misses + first, end - first);
-	for (size_t at = first; at < end; at++) {
-		if (at != first && misses[at].key == misses[at - 1].key)
-			continue;
-		state->order[state->wanted_count] = (sp_key_miss){
-			shelf->store->source->partition(shelf, misses[at].key), misses[at].read,
-			(uint32_t)state->wanted_count};
-		state->wanted[state->wanted_count++] = (wanted_key){.first = at};
-	}
-	sp_key_miss_sort(state->order + start, state->wanted_count - start);
-	state->bytes += (state->wanted_count - start) * sp_remote__kept_size(shelf);
 	return end;
 }
 
-static void want(read_state *state, const sp_tier_read *reads, sp_remote_fetch *own)
+static sp_remote_shelf *shelf_of_miss(const read_state *state, size_t i)
 {
-	for (size_t i = 0; i < state->wanted_count; i++) {
-		const sp_key_miss *next = &state->order[i];
-		wanted_key *wanted = &state->wanted[next->at];
+	return shelf_of(state->reads[state->misses[i].read].tier);
+}
 
-		wanted->row = sp_remote__fetch_want(own, shelf_of(reads[next->read].tier),
-						    state->misses[wanted->first].key,
-						    (uint32_t)next->key);
+/*
+ * Asks for the rows of all misses that have none; *own is NULL if there are none.  `before` is the
+ * call's earlier fetch, or NULL.
+ */
+static sp_status ask(sp_remote_fetch **own, read_state *state, const sp_remote_fetch *before,
+		     sp_error *err)
+{
+	sp_remote_store *store = shelf_of(state->reads[0].tier)->store;
+	size_t count = 0, bytes = 0;
+
+	for (size_t i = 0; i < state->miss_count; i++)
+		if (state->wanted[i] == NULL) {
+			bytes += sp_remote__kept_size(shelf_of_miss(state, i));
+			count++;
+		}
+	if (count == 0)
+		return SP_OK;
+	*own = sp_remote__fetch_create(store, count, bytes);
+	SP_NEED_MEMORY(*own, err, "%zu rows from %s", count, store->source->title);
+	for (size_t i = 0; i < state->miss_count; i++) {
+		const sp_key_miss *miss = &state->misses[i];
+
+		if (state->wanted[i] != NULL)
+			continue;
+		state->wanted[i] = sp_remote__fetch_want(*own, shelf_of_miss(state, i),
+							 state->reads[miss->read].keys[miss->at],
+							 (uint32_t)miss->key);
+		if (state->wanted[i]->fetch == before) /* it is the call's already */
+			sp_remote__fetch_release(state->wanted[i]->fetch);
 	}
+	if ((*own)->count != 0)
+		sp_remote__fetch_send(*own);
+	return SP_OK;
+}
+
+/* ---- the file ---- */
+
+/* The misses of one read, which begin at `first`, by key, each key once in `filed`. */
+static size_t list_keys(read_state *state, size_t first)
+{
+	const sp_key_miss *misses = state->misses;
+	const sp_remote_shelf *shelf = shelf_of_miss(state, first);
+	uint32_t read = misses[first].read;
+	size_t end = first;
+
+	for (; end < state->miss_count && misses[end].read == read; end++)
+		state->order[end] = (sp_key_miss){state->reads[read].keys[misses[end].at], read,
+						  (uint32_t)end};
+	sp_key_miss_sort(state->order + first, end - first);
+	for (size_t i = first; i < end; i++)
+		if (i == first || state->order[i].key != state->order[i - 1].key)
+			state->filed[state->filed_count++] = (sp_row_file_row){
+				.key = state->order[i].key,
+				.table = shelf->table,
+				.size = (uint32_t)sp_remote__kept_size(shelf),
+				.owner = i};
+	return end;
+}
+
+/* Gives a row to all misses of a key; returns how many there are. */
+static size_t set_wanted(read_state *state, const sp_row_file_row *filed, sp_remote_row *row)
+{
+	const sp_key_miss *first = &state->order[filed->owner], *miss = first;
+	const sp_key_miss *end = state->order + state->miss_count;
+
+	for (; miss < end && miss->key == first->key && miss->read == first->read; miss++)
+		state->wanted[miss->at] = row;
+	return (size_t)(miss - first);
+}
+
+/* Which misses the file may have. */
+static void find_in_file(read_state *state, const sp_row_file *file)
+{
+	if (file == NULL || !sp_row_file_is_ready(file))
+		return;
+	for (size_t at = 0; at < state->miss_count;)
+		at = list_keys(state, at);
+	state->filed_count = sp_row_file_find(file, state->filed, state->filed_count);
+	for (size_t i = 0; i < state->filed_count; i++)
+		(void)set_wanted(state, &state->filed[i], FROM_FILE);
+}
+
+/* Copies a row from the file to all places of its key, unless it is too old. */
+static void take_from_file(void *context, const sp_row_file_row *filed, const void *bytes)
+{
+	read_state *state = context;
+	const sp_key_miss *first = &state->order[filed->owner];
+	const sp_tier_read *read = &state->reads[first->read];
+	sp_remote_shelf *shelf = shelf_of(read->tier);
+	size_t copies;
+
+	if (bytes == NULL) {
+		sp_remote__count_up(&shelf->disk_errors, 1);
+		return;
+	}
+	if (judge(shelf, SP_ROW_CACHE_ROW, bytes, state->now) != SP_ROW_CACHE_ROW)
+		return;
+	copies = set_wanted(state, filed, FROM_FILE);
+	for (size_t i = 0; i < copies; i++) {
+		size_t at = state->misses[first[i].at].at;
+
+		read->found[at] = true;
+		shelf->codec->decode(shelf->dim, bytes, read->rows[at]);
+	}
+	sp_remote__count_up(&shelf->disk_hits, copies);
+	sp_row_cache_fill(shelf->cache, filed->key, bytes);
+}
+
+/* What the file does not answer has no row then. */
+static void read_file(read_state *state, sp_row_file *file, int64_t deadline_ns)
+{
+	for (size_t i = 0; i < state->filed_count; i++)
+		(void)set_wanted(state, &state->filed[i], NULL);
+	sp_row_file_read(file, state->filed, state->filed_count, take_from_file, state,
+			 deadline_ns);
 }
 
 /* ---- what has come ---- */
 
-/* Copies the row of a wanted key to all of its places; false: there is no answer. */
-static bool copy_out(const read_state *state, const sp_tier_read *reads, const wanted_key *wanted,
+/* Copies a row to the place of its key; false: there is no answer. */
+static bool copy_out(const sp_tier_read *reads, const sp_key_miss *miss, const sp_remote_row *row,
 		     bool in_time)
 {
-	const sp_key_miss *miss = &state->misses[wanted->first];
 	const sp_tier_read *read = &reads[miss->read];
-	const sp_remote_row *row = wanted->row;
-	const sp_remote_shelf *shelf = row->shelf;
+	sp_remote_shelf *shelf = row->shelf;
 	sp_remote_row_state how = sp_remote__row_state(row, in_time);
-	const sp_key_miss *end = state->misses + state->miss_count;
-	size_t copies = 0;
 
-	for (; miss < end && miss->key == row->key && &reads[miss->read] == read; miss++) {
-		read->found[miss->at] = how == SP_REMOTE_ROW_FOUND;
-		if (how == SP_REMOTE_ROW_FOUND)
-			shelf->codec->decode(shelf->dim, row->fetch->bytes + row->at,
-					     read->rows[miss->at]);
-		copies++;
-	}
-	if (how == SP_REMOTE_ROW_ABSENT)
-		sp_remote__count_up(&row->shelf->absent, copies);
-	else if (how == SP_REMOTE_ROW_OPEN)
-		sp_remote__count_up(&row->shelf->defaulted, copies);
+	read->found[miss->at] = how == SP_REMOTE_ROW_FOUND;
+	if (how == SP_REMOTE_ROW_FOUND)
+		shelf->codec->decode(shelf->dim, row->fetch->bytes + row->at, read->rows[miss->at]);
+	else if (how == SP_REMOTE_ROW_ABSENT)
+		sp_remote__count_up(&shelf->absent, 1);
+	else
+		sp_remote__count_up(&shelf->defaulted, 1);
 	return how != SP_REMOTE_ROW_OPEN;
 }
 
@@ -227,53 +329,79 @@ static void count_errors(const sp_tier_read *reads, size_t count)
 		sp_remote__count_up(&shelf_of(reads[r].tier)->errors, 1);
 }
 
-/* Waits for all rows that are wanted, copies them, and lets go of their fetches. */
-static sp_status collect(read_state *state, const sp_tier_read *reads, int64_t deadline_ns,
-			 bool fails, sp_error *err)
+/* Waits for all rows that were asked for, copies them, and lets go of the fetches of others. */
+static sp_status collect(const read_state *state, sp_remote_fetch *const own[2],
+			 int64_t deadline_ns, bool fails, sp_error *err)
 {
 	const sp_remote_fetch *last = NULL;
 	sp_status status = SP_OK;
 	bool in_time = true;
 
-	for (size_t i = 0; i < state->wanted_count; i++) {
-		sp_remote_fetch *fetch = state->wanted[i].row->fetch;
+	for (size_t i = 0; i < state->miss_count; i++) {
+		const sp_remote_row *row = state->wanted[i];
 
-		if (fetch != last)
-			in_time = sp_remote__fetch_wait(fetch, deadline_ns);
-		last = fetch;
-		if (!copy_out(state, reads, &state->wanted[i], in_time) && fails && status == SP_OK)
-			status = explain(state->wanted[i].row, in_time, err);
+		if (row == NULL || row == FROM_FILE)
+			continue;
+		if (row->fetch != last)
+			in_time = sp_remote__fetch_wait(row->fetch, deadline_ns);
+		last = row->fetch;
+		if (!copy_out(state->reads, &state->misses[i], row, in_time) && fails &&
+		    status == SP_OK)
+			status = explain(row, in_time, err);
 	}
-	for (size_t i = 0; i < state->wanted_count; i++)
-		sp_remote__fetch_release(state->wanted[i].row->fetch);
+	for (size_t i = 0; i < state->miss_count; i++) {
+		sp_remote_row *row = state->wanted[i];
+
+		if (row != NULL && row != FROM_FILE && row->fetch != own[0] && row->fetch != own[1])
+			sp_remote__fetch_release(row->fetch);
+	}
 	return status;
 }
 
-static sp_status read_missed(read_state *state, const sp_tier_read *reads, size_t count,
-			     int64_t deadline_ns, sp_error *err)
+static void leave(sp_remote_fetch *own)
 {
-	sp_remote_store *store = shelf_of(reads[0].tier)->store;
-	int64_t limit_ns = sp_clock_now_ns() + store->options.limit_ms * MS;
-	sp_remote_fetch *own;
+	if (own == NULL)
+		return;
+	if (own->count != 0)
+		sp_remote__fetch_leave(own);
+	sp_remote__fetch_release(own);
+}
+
+/* Reads what the file has, and asks for the rest. */
+static sp_status ask_and_read(read_state *state, int64_t deadline_ns, sp_error *err)
+{
+	sp_remote_store *store = shelf_of(state->reads[0].tier)->store;
+	int64_t start_ns = sp_clock_now_ns(), limit_ns = start_ns + store->options.limit_ms * MS;
+	sp_remote_fetch *own[2] = {NULL, NULL};
+	sp_status asked, status;
+
+	if (deadline_ns != 0 && deadline_ns < limit_ns)
+		limit_ns = deadline_ns;
+	find_in_file(state, store->file);
+	asked = ask(&own[0], state, NULL, err);
+	if (asked == SP_OK && state->filed_count != 0) {
+		read_file(state, store->file, start_ns + (limit_ns - start_ns) / 2);
+		asked = ask(&own[1], state, own[0], err);
+	}
+	/* Without memory there is nothing to wait for. */
+	status = collect(state, own, asked == SP_OK ? limit_ns : start_ns, store->options.fails,
+			 asked == SP_OK ? err : NULL);
+	leave(own[0]);
+	leave(own[1]);
+	return asked != SP_OK ? asked : status;
+}
+
+static sp_status read_missed(read_state *state, size_t count, int64_t deadline_ns, sp_error *err)
+{
 	sp_status status;
 
 	if (state->miss_count == 0)
 		return SP_OK;
 	for (size_t at = 0; at < state->miss_count;)
-		at = group_misses(state, reads, at);
-	own = sp_remote__fetch_create(store, state->wanted_count, state->bytes);
-	SP_NEED_MEMORY(own, err, "%zu rows from %s", state->wanted_count, store->source->title);
-	want(state, reads, own);
-	if (own->count != 0)
-		sp_remote__fetch_send(own);
-	if (deadline_ns != 0 && deadline_ns < limit_ns)
-		limit_ns = deadline_ns;
-	status = collect(state, reads, limit_ns, store->options.fails, err);
-	if (own->count != 0)
-		sp_remote__fetch_leave(own);
-	sp_remote__fetch_release(own);
+		at = group_misses(state, at);
+	status = ask_and_read(state, deadline_ns, err);
 	if (status != SP_OK)
-		count_errors(reads, count);
+		count_errors(state->reads, count);
 	return status;
 }
 
@@ -290,7 +418,7 @@ static sp_status remote_read(const sp_tier_read *reads, size_t count, void *scra
 	lay_out(&state, &s, reads, count);
 	state.now = sp_remote__age(shelf_of(reads[0].tier)->store, sp_clock_now_ns());
 	read_caches(&state, reads, count);
-	return read_missed(&state, reads, count, deadline_ns, err);
+	return read_missed(&state, count, deadline_ns, err);
 }
 
 /* ---- the tier ---- */
@@ -303,6 +431,7 @@ static uint64_t load(const atomic_uint_least64_t *counter)
 static void remote_counters(const sp_tier *tier, sp_tier_counters *out)
 {
 	const sp_remote_shelf *shelf = shelf_of(tier);
+	const sp_row_file *file = shelf->store->file;
 
 	*out = (sp_tier_counters){
 		.asked = load(&shelf->asked),
@@ -311,13 +440,23 @@ static void remote_counters(const sp_tier *tier, sp_tier_counters *out)
 		.errors = load(&shelf->errors),
 		.bytes_read = load(&shelf->bytes_read),
 		.defaulted = load(&shelf->defaulted),
+		.disk_hits = load(&shelf->disk_hits),
+		.disk_errors = load(&shelf->disk_errors),
+		.disk_dropped = load(&shelf->disk_dropped),
+		.disks = file != NULL || shelf->store->lacks_file,
+		.disks_up = file != NULL && sp_row_file_is_on(file),
 	};
 	shelf->store->source->count(shelf->store, out);
 }
 
 static size_t remote_footprint(const sp_tier *tier)
 {
-	return sizeof(own_tier) + sp_row_cache_footprint(shelf_of(tier)->cache);
+	const sp_remote_shelf *shelf = shelf_of(tier);
+	const sp_row_file *file = shelf->store->file;
+	size_t bytes = sizeof(own_tier) + sp_row_cache_footprint(shelf->cache);
+
+	/* What all tables of the file share is the first one's. */
+	return file != NULL && shelf->table == 0 ? bytes + sp_row_file_footprint(file) : bytes;
 }
 
 static void remote_destroy(sp_tier *tier)
@@ -368,6 +507,9 @@ sp_status sp_remote_tier_open(sp_tier **out, sp_remote_shelf *shelf, sp_error *e
 		return status;
 	}
 	pthread_mutex_lock(&store->lock);
+	if (store->file != NULL)
+		shelf->table = sp_row_file_add_table(store->file, sp_remote__kept_size(shelf),
+						     shelf->row_count);
 	shelf->next = store->shelves;
 	store->shelves = shelf;
 	pthread_mutex_unlock(&store->lock);
