@@ -128,7 +128,10 @@ static size_t on_header(char *data, size_t size, size_t count, void *context)
 	} else if (is_header(line, "etag", value)) {
 		snprintf(answer->etag, sizeof(answer->etag), "%.127s", value);
 	} else if (is_header(line, "last-modified", value)) {
+		snprintf(answer->changed, sizeof(answer->changed), "%.47s", value);
 		answer->changed_s = sp_listing_time(value);
+	} else if (is_header(line, "date", value)) {
+		answer->date_s = sp_listing_time(value);
 	}
 	return line.size;
 }
@@ -328,6 +331,12 @@ static bool is_cut_short(const sp_transfer_run *run, CURLcode code)
 	       sp_clock_now_ns() + NS_PER_MS >= run->deadline_ns;
 }
 
+static bool is_good(const sp_transfer *t)
+{
+	return t->answer.status == 200 || t->answer.status == 206 ||
+	       (t->answer.status == 304 && t->run->request.is_conditional);
+}
+
 static void judge(sp_transfer *t, CURLcode code)
 {
 	sp_transfer_run *run = t->run;
@@ -341,7 +350,7 @@ static void judge(sp_transfer *t, CURLcode code)
 		sp_error_set(&t->error, SP_IO, "%s",
 			     run->reason[0] != '\0' ? run->reason : curl_easy_strerror(code));
 		t->status = is_lasting(code) ? SP_IO : SP_BUSY;
-	} else if (t->answer.status != 200 && t->answer.status != 206) {
+	} else if (!is_good(t)) {
 		refuse(t);
 		return;
 	} else {

@@ -23,6 +23,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "bench/must.h"
 #include "bench/usage.h"
 #include "row_stream/row_applier.h"
 #include "storage/table/table_builder.h"
@@ -47,12 +48,6 @@ static uint64_t draw(void)
 	return state ^= state << 17;
 }
 
-static void fail(const char *what)
-{
-	fprintf(stderr, "bench_fresh: %s\n", what);
-	exit(1);
-}
-
 typedef struct bench {
 	size_t keys;
 	uint64_t reads;
@@ -75,7 +70,7 @@ static void make_messages(bench *b)
 	for (size_t m = 0; m < MESSAGES; m++) {
 		b->messages[m] = calloc(1, message_size);
 		if (b->messages[m] == NULL)
-			fail("no memory");
+			sp_bench_fail("no memory");
 		memcpy(b->messages[m], "HCTR", 4);
 		memcpy(b->messages[m] + 4, &row_size, 4);
 	}
@@ -95,11 +90,11 @@ static void open_tables(bench *b)
 					  .interval_ns = COMMIT_NS};
 
 	if (sp_fresh_create(&b->fresh, &fresh, NULL) != SP_OK)
-		fail("no memory");
+		sp_bench_fail("no memory");
 	options.fresh = b->fresh;
 	if (sp_row_applier_create(&b->applier, &options, NULL) != SP_OK ||
 	    sp_row_applier_set_partitions(b->applier, 1, NULL) != SP_OK)
-		fail("no memory");
+		sp_bench_fail("no memory");
 }
 
 static void close_tables(bench *b)
@@ -132,7 +127,7 @@ static void apply(bench *b, const char *bytes, size_t table)
 	sp_fresh_done done = {0};
 
 	if (sp_row_applier_apply(b->applier, &message, &done) != SP_OK)
-		fail("a message is not applied");
+		sp_bench_fail("a message is not applied");
 	(void)sp_row_applier_tick(b->applier, sp_clock_now_ns());
 	took = processor_ns() - start;
 	b->longest_ns = took > b->longest_ns ? took : b->longest_ns;
@@ -256,7 +251,7 @@ static void measure_torn(bench *b)
 
 	open_tables(b);
 	if (pthread_create(&writer, NULL, write_on, b) != 0)
-		fail("no thread");
+		sp_bench_fail("no thread");
 	start = sp_clock_now_ns();
 	while (reads < b->reads)
 		read_block(b, &reads, &torn, &mixed);
@@ -293,7 +288,7 @@ static double look_up(const sp_table *table, const sp_fresh_view *view)
 			keys[i] = (int64_t)(draw() % TABLE_ROWS);
 		start = processor_ns();
 		if (sp_lookup_run(&lookup, 1, scratch, 0, NULL) != SP_OK)
-			fail("a lookup fails");
+			sp_bench_fail("a lookup fails");
 		spent += processor_ns() - start;
 	}
 	free(scratch);
@@ -313,7 +308,7 @@ static void measure_lookups(bench *b)
 		keys[i] = i;
 	if (sp_table_from_rows(&table, &(sp_table_options){.name = "a", .dim = DIM}, keys, rows,
 			       TABLE_ROWS, NULL) != SP_OK)
-		fail("no table");
+		sp_bench_fail("no table");
 	sp_table_set_fresh(table, sp_fresh_table(b->fresh, 0));
 	for (size_t i = 0; i < ROWS; i++)
 		set_entry(b->messages[0], i, (int64_t)(TABLE_ROWS + i), 1);
@@ -351,7 +346,7 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		b.reads = strtoull(argv[2], NULL, 10);
 	if (b.keys == 0)
-		fail("too few keys");
+		sp_bench_fail("too few keys");
 	make_messages(&b);
 	measure_applying(&b);
 	measure_lookups(&b);

@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "bench/must.h"
 #include "bench/usage.h"
 #include "storage/image/image.h"
 #include "storage/rows/rows_builder.h"
@@ -43,18 +44,6 @@ typedef struct bench {
 	double write_s, checked_s;
 } bench;
 
-static void fail(const char *what)
-{
-	fprintf(stderr, "bench_image: %s\n", what);
-	exit(1);
-}
-
-static void check(sp_status status, const sp_error *err)
-{
-	if (status != SP_OK)
-		fail(err->text);
-}
-
 /* Distinct keys, spread over 63 bits like hashed features. */
 static int64_t key_of(uint64_t i)
 {
@@ -74,21 +63,21 @@ static void make_rows(bench *b)
 	sp_rows_builder *builder;
 	sp_error err;
 
-	check(sp_rows_builder_create(&builder, &options, &err), &err);
+	sp_bench_check(sp_rows_builder_create(&builder, &options, &err), &err);
 	for (size_t i = 0; i < b->rows; i++) {
 		int64_t key = key_of(i);
 
-		check(sp_rows_builder_add_keys(builder, &key, 1, &err), &err);
+		sp_bench_check(sp_rows_builder_add_keys(builder, &key, 1, &err), &err);
 	}
-	check(sp_rows_builder_index(builder, &err), &err);
+	sp_bench_check(sp_rows_builder_index(builder, &err), &err);
 	for (size_t i = 0; i < b->rows; i++) {
 		int64_t key = key_of(i);
 
 		for (size_t d = 0; d < b->dim; d++)
 			row[d] = (float)(i % 1000 + d) * 0x1p-12f;
-		check(sp_rows_builder_put_rows(builder, &key, row, 1, &err), &err);
+		sp_bench_check(sp_rows_builder_put_rows(builder, &key, row, 1, &err), &err);
 	}
-	check(sp_rows_builder_freeze(builder, &b->in_memory, &err), &err);
+	sp_bench_check(sp_rows_builder_freeze(builder, &b->in_memory, &err), &err);
 	sp_rows_builder_destroy(builder);
 	free(row);
 }
@@ -99,7 +88,7 @@ static sp_table *table_of(const bench *b, sp_rows *rows)
 	sp_table *table;
 	sp_error err;
 
-	check(sp_table_create(&table, &options, rows, NULL, &err), &err);
+	sp_bench_check(sp_table_create(&table, &options, rows, NULL, &err), &err);
 	return table;
 }
 
@@ -111,7 +100,7 @@ static void look_up(bench *b, const sp_table *table)
 		b->random = b->random * UINT64_C(6364136223846793005) + 1442695040888963407u;
 		b->keys[i] = key_of((b->random >> 20) % b->rows);
 	}
-	check(sp_table_lookup(table, b->keys, BATCH, NULL, b->answers, &err), &err);
+	sp_bench_check(sp_table_lookup(table, b->keys, BATCH, NULL, b->answers, &err), &err);
 }
 
 /* Opens the image and looks keys up; the caller destroys the table and the image. */
@@ -121,8 +110,8 @@ static double first_answer(bench *b, sp_image **image, sp_table **table)
 	sp_rows *rows;
 	sp_error err;
 
-	check(sp_image_open(image, b->path, (sp_bytes){0}, &err), &err);
-	check(sp_image_take_rows(&rows, *image, 0, &err), &err);
+	sp_bench_check(sp_image_open(image, b->path, (sp_bytes){0}, &err), &err);
+	sp_bench_check(sp_image_take_rows(&rows, *image, 0, &err), &err);
 	*table = table_of(b, rows);
 	sp_rows_release(rows);
 	look_up(b, *table);
@@ -238,7 +227,7 @@ int main(int argc, char **argv)
 	make_rows(&b);
 	table.rows = b.in_memory;
 	start = sp_clock_now_ns();
-	check(sp_image_write(b.path, (sp_bytes){0}, &table, 1, &err), &err);
+	sp_bench_check(sp_image_write(b.path, (sp_bytes){0}, &table, 1, &err), &err);
 	b.write_s = seconds_since(start);
 	size = sp_rows_footprint(b.in_memory);
 	huge = measure_all(&b);

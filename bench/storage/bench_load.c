@@ -35,6 +35,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/parallel.h"
+#include "bench/must.h"
 #include "bench/usage.h"
 #include "model_loader/embedding/embedding_variable.h"
 #include "object_store/object_store.h"
@@ -59,18 +60,6 @@ typedef struct bench {
 	double peak_over;
 } bench;
 
-static void fail(const char *what)
-{
-	fprintf(stderr, "bench_load: %s\n", what);
-	exit(1);
-}
-
-static void check(sp_status status, const sp_error *err)
-{
-	if (status != SP_OK)
-		fail(err->text);
-}
-
 /* ------------------------------------------------------------ the checkpoint */
 
 /* Distinct keys, spread over 63 bits like hashed features. */
@@ -90,7 +79,7 @@ static uint32_t write_keys(FILE *file, size_t rows)
 			continue;
 		crc = sp_crc32c(crc, keys, used * sizeof(*keys));
 		if (fwrite(keys, sizeof(*keys), used, file) != used)
-			fail("cannot write the checkpoint");
+			sp_bench_fail("cannot write the checkpoint");
 		used = 0;
 	}
 	return crc;
@@ -106,7 +95,7 @@ static uint32_t write_rows(FILE *file, size_t rows, size_t dim)
 			row[d] = (float)((i + d) % 1001) / 1000.0f - 0.5f;
 		crc = sp_crc32c(crc, row, dim * sizeof(*row));
 		if (fwrite(row, sizeof(*row), dim, file) != dim)
-			fail("cannot write the checkpoint");
+			sp_bench_fail("cannot write the checkpoint");
 	}
 	free(row);
 	return crc;
@@ -155,7 +144,7 @@ static void write_index(const bench *b, uint32_t keys_crc, uint32_t rows_crc)
 	file = fopen(path, "wb");
 	if (file == NULL || fwrite(table.file.data, 1, table.file.size, file) != table.file.size ||
 	    fclose(file) != 0)
-		fail("cannot write the index");
+		sp_bench_fail("cannot write the index");
 	sp_table_fini(&table);
 }
 
@@ -171,11 +160,11 @@ static void write_checkpoint(const bench *b)
 	}
 	file = fopen(b->data, "wb");
 	if (file == NULL)
-		fail("cannot write the checkpoint");
+		sp_bench_fail("cannot write the checkpoint");
 	keys_crc = write_keys(file, b->rows);
 	rows_crc = write_rows(file, b->rows, b->dim);
 	if (fclose(file) != 0)
-		fail("cannot write the checkpoint");
+		sp_bench_fail("cannot write the checkpoint");
 	write_index(b, keys_crc, rows_crc);
 }
 
@@ -233,7 +222,7 @@ static void reset_peak(void)
 	int fd = open("/proc/self/clear_refs", O_WRONLY);
 
 	if (fd < 0 || write(fd, "5", 1) != 1)
-		fail("cannot measure memory");
+		sp_bench_fail("cannot measure memory");
 	close(fd);
 }
 
@@ -256,12 +245,12 @@ static void load(bench *b)
 	while (format < SP_ROW_FORMATS && strcmp(sp_row_format_name(format), b->format) != 0)
 		format++;
 	if (format == SP_ROW_FORMATS || arena == NULL)
-		fail("unknown row format");
+		sp_bench_fail("unknown row format");
 	rule.value = format;
 	snprintf(prefix, sizeof(prefix), "%s%s", b->store, b->prefix);
-	check(sp_bundle_open(&bundle, prefix, &err), &err);
-	check(sp_embedding_find(&embedding, &spec, bundle, NULL, arena, &err), &err);
-	check(sp_embedding_load(&b->table, &embedding, &spec, &policy, NULL, &err), &err);
+	sp_bench_check(sp_bundle_open(&bundle, prefix, &err), &err);
+	sp_bench_check(sp_embedding_find(&embedding, &spec, bundle, NULL, arena, &err), &err);
+	sp_bench_check(sp_embedding_load(&b->table, &embedding, &spec, &policy, NULL, &err), &err);
 	b->footprint = sp_table_footprint(b->table);
 	sp_bundle_close(bundle);
 	sp_arena_destroy(arena);
@@ -275,19 +264,19 @@ static void run(bench *b, stage s)
 	switch (s) {
 	case READ:
 		pieces = (size_t)((b->file.size + PIECE - 1) / PIECE);
-		check(sp_parallel_run(b->threads, pieces, read_piece, b, &err), &err);
+		sp_bench_check(sp_parallel_run(b->threads, pieces, read_piece, b, &err), &err);
 		break;
 	case TOUCH:
 		if (!sp_region_resize(&b->memory, b->footprint))
-			fail("out of memory");
+			sp_bench_fail("out of memory");
 		pieces = (b->footprint + PIECE * 8 - 1) / (PIECE * 8);
-		check(sp_parallel_run(b->threads, pieces, touch_piece, b, &err), &err);
+		sp_bench_check(sp_parallel_run(b->threads, pieces, touch_piece, b, &err), &err);
 		break;
 	case KEEP:
 		if (!sp_region_resize(&b->memory, (size_t)b->file.size))
-			fail("out of memory");
+			sp_bench_fail("out of memory");
 		pieces = (size_t)((b->file.size + PIECE - 1) / PIECE);
-		check(sp_parallel_run(b->threads, pieces, keep_piece, b, &err), &err);
+		sp_bench_check(sp_parallel_run(b->threads, pieces, keep_piece, b, &err), &err);
 		break;
 	case LOAD:
 		load(b);
@@ -370,7 +359,7 @@ int main(int argc, char **argv)
 	snprintf(b.data, sizeof(b.data), "%s.data-00000-of-00001", b.prefix);
 	write_checkpoint(&b);
 	sp_object_store_open();
-	check(sp_file_open(&b.file, b.data, &err), &err);
+	sp_bench_check(sp_file_open(&b.file, b.data, &err), &err);
 	run(&b, LOAD); /* brings the file into the page cache */
 	for (size_t r = 0; r < rounds; r++)
 		for (int s = 0; s < STAGES; s++)

@@ -35,6 +35,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/parallel.h"
+#include "bench/must.h"
 #include "bench/usage.h"
 #include "storage/redis/redis_tier.h"
 
@@ -65,34 +66,6 @@ typedef struct bench {
 static const sp_redis_version version = {
 	.full = FULL, .checksum = 1, .partitions = PARTITIONS, .format = SP_ROW_FP32, .former = -1};
 
-static void fail(const char *what)
-{
-	fprintf(stderr, "bench_redis: %s\n", what);
-	exit(1);
-}
-
-static void check(sp_status status, const sp_error *err)
-{
-	if (status != SP_OK)
-		fail(err->text);
-}
-
-static void *must(void *memory)
-{
-	if (memory == NULL)
-		fail("no memory");
-	return memory;
-}
-
-static uint64_t next(uint64_t *seed)
-{
-	uint64_t x = *seed += UINT64_C(0x9e3779b97f4a7c15);
-
-	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return x ^ (x >> 31);
-}
-
 /* ---- what is in Redis ---- */
 
 static void add(sp_redis_batch *batch, const char *hash, const void *field, size_t field_size,
@@ -109,16 +82,17 @@ static void run(sp_redis_batch *batch)
 {
 	sp_error error;
 
-	check(sp_redis_batch_run(batch, &(sp_redis_how){.deadline_ns = 0}, &error), &error);
+	sp_bench_check(sp_redis_batch_run(batch, &(sp_redis_how){.deadline_ns = 0}, &error),
+		       &error);
 	sp_redis_batch_release(batch);
 }
 
 static void fill_rows(const bench *b, sp_redis_client *client)
 {
-	float *row = must(calloc(b->dim, sizeof(*row)));
+	float *row = sp_bench_must(calloc(b->dim, sizeof(*row)));
 
 	for (size_t done = 0; done < b->rows;) {
-		sp_redis_batch *batch = must(sp_redis_batch_create(client));
+		sp_redis_batch *batch = sp_bench_must(sp_redis_batch_create(client));
 
 		for (size_t i = 0; i < FILLED_AT_ONCE && done < b->rows; i++, done++) {
 			int64_t key = (int64_t)done;
@@ -138,7 +112,7 @@ static void fill(const bench *b, sp_redis_client *client)
 	sp_redis_batch *batch;
 
 	fill_rows(b, client);
-	batch = must(sp_redis_batch_create(client));
+	batch = sp_bench_must(sp_redis_batch_create(client));
 	sp_redis_mark(mark, &version);
 	snprintf(rows, sizeof(rows), "%zu", b->rows / PARTITIONS);
 	for (size_t p = 0; p < PARTITIONS; p++) {
@@ -163,8 +137,8 @@ static void open_table(bench *b, size_t cache_bytes, const char *name)
 	const sp_redis_table table = {.name = name, .dim = b->dim, .key_size = 8};
 	sp_error error;
 
-	check(sp_redis_store_open(&b->store, &options, &error), &error);
-	check(sp_redis_tier_open(&b->tier, b->store, &table, &error), &error);
+	sp_bench_check(sp_redis_store_open(&b->store, &options, &error), &error);
+	sp_bench_check(sp_redis_tier_open(&b->tier, b->store, &table, &error), &error);
 }
 
 static void close_table(bench *b)
@@ -184,7 +158,7 @@ static void prepare(bench *b, const char *name, sp_arena *arena)
 	bool is_there;
 
 	for (size_t p = 0; p < PARTITIONS; p++)
-		b->hashes[p] = must(
+		b->hashes[p] = sp_bench_must(
 			(void *)(uintptr_t)sp_redis_hash_name(arena, "bench", name, &version, p));
 	is_there = sp_redis_store_open(&b->store, &store, &error) == SP_OK;
 	if (is_there) {
@@ -195,7 +169,7 @@ static void prepare(bench *b, const char *name, sp_arena *arena)
 	}
 	if (is_there)
 		return;
-	check(sp_redis_client_create(&client, &options, &error), &error);
+	sp_bench_check(sp_redis_client_create(&client, &options, &error), &error);
 	fill(b, client);
 	sp_redis_client_destroy(client);
 }
@@ -212,10 +186,10 @@ typedef struct request {
 
 static request *make_request(const bench *b)
 {
-	request *r = must(malloc(sizeof(*r)));
+	request *r = sp_bench_must(malloc(sizeof(*r)));
 
-	r->rows = must(malloc(MAX_KEYS * b->dim * sizeof(*r->rows)));
-	r->scratch = must(aligned_alloc(64, b->tier->kind->scratch(b->tier, MAX_KEYS)));
+	r->rows = sp_bench_must(malloc(MAX_KEYS * b->dim * sizeof(*r->rows)));
+	r->scratch = sp_bench_must(aligned_alloc(64, b->tier->kind->scratch(b->tier, MAX_KEYS)));
 	for (size_t i = 0; i < MAX_KEYS; i++)
 		r->places[i] = r->rows + i * b->dim;
 	return r;
@@ -233,10 +207,10 @@ static void look_up(const bench *b, request *r, bool must_be_there)
 	const sp_tier_read read = {b->tier, r->keys, b->keys, r->places, r->found};
 	sp_error error;
 
-	check(b->tier->kind->read(&read, 1, r->scratch, 0, &error), &error);
+	sp_bench_check(b->tier->kind->read(&read, 1, r->scratch, 0, &error), &error);
 	for (size_t i = 0; i < b->keys && must_be_there; i++)
 		if (!r->found[i] || r->places[i][0] != (float)r->keys[i])
-			fail("a wrong row");
+			sp_bench_fail("a wrong row");
 }
 
 static sp_status call(void *context, size_t part, sp_error *err)
@@ -248,7 +222,7 @@ static sp_status call(void *context, size_t part, sp_error *err)
 	(void)err;
 	for (; sp_clock_now_ns() < b->end_ns; done += b->keys) {
 		for (size_t i = 0; i < b->keys; i++)
-			r->keys[i] = (int64_t)(next(&seed) % b->rows);
+			r->keys[i] = (int64_t)(sp_bench_next(&seed) % b->rows);
 		look_up(b, r, true);
 	}
 	atomic_fetch_add(&b->count, done);
@@ -274,7 +248,7 @@ static redisContext *connect_bare(const bench *b)
 					    : redisConnect(server->host, server->port);
 
 	if (c == NULL || c->err != 0)
-		fail("no connection");
+		sp_bench_fail("no connection");
 	return c;
 }
 
@@ -285,7 +259,7 @@ static size_t send_bare(const bench *b, bare *c, uint64_t *seed)
 
 	memset(c->counts, 0, sizeof(c->counts));
 	for (size_t i = 0; i < b->keys; i++) {
-		uint64_t key = next(seed) % b->rows;
+		uint64_t key = sp_bench_next(seed) % b->rows;
 		size_t p = sp_redis_partition(key, PARTITIONS);
 
 		c->by_hash[p][c->counts[p]++] = (int64_t)key;
@@ -317,7 +291,7 @@ static void receive_bare(redisContext *c, size_t commands)
 		void *reply;
 
 		if (redisGetReply(c, &reply) != REDIS_OK)
-			fail(c->errstr);
+			sp_bench_fail(c->errstr);
 		freeReplyObject(reply);
 	}
 }
@@ -326,7 +300,7 @@ static sp_status call_bare(void *context, size_t part, sp_error *err)
 {
 	bench *b = context;
 	uint64_t seed = part * 1000 + (uint64_t)b->end_ns, done = 0;
-	bare *c = must(malloc(sizeof(*c)));
+	bare *c = sp_bench_must(malloc(sizeof(*c)));
 
 	(void)err;
 	c->connection = connect_bare(b);
@@ -361,7 +335,7 @@ static double rate(bench *b, sp_parallel_step *step, double *cost)
 	atomic_store(&b->count, 0);
 	b->end_ns = start + ROUND_NS;
 	b->tier->kind->counters(b->tier, &before);
-	check(sp_parallel_run(b->callers, b->callers, step, b, &error), &error);
+	sp_bench_check(sp_parallel_run(b->callers, b->callers, step, b, &error), &error);
 	b->tier->kind->counters(b->tier, &after);
 	atomic_fetch_sub(&b->count, after.hot_hits - before.hot_hits);
 	*cost = (cpu_ns() - cpu) / (double)atomic_load(&b->count);
@@ -407,7 +381,7 @@ static void measure_rate(bench *b, size_t keys, size_t callers)
 /* Keys below `hot` are in memory; of 50 keys one is not. */
 static double *sample(const bench *b, size_t hot, bool mixed)
 {
-	double *times = must(malloc(SAMPLES * sizeof(*times)));
+	double *times = sp_bench_must(malloc(SAMPLES * sizeof(*times)));
 	request *r = make_request(b);
 	uint64_t seed = 7;
 
@@ -415,10 +389,11 @@ static double *sample(const bench *b, size_t hot, bool mixed)
 		int64_t start;
 
 		for (size_t i = 0; i < b->keys; i++) {
-			bool is_cold = next(&seed) % 50 == 0 && mixed;
+			bool is_cold = sp_bench_next(&seed) % 50 == 0 && mixed;
 
-			r->keys[i] = (int64_t)(is_cold ? hot + next(&seed) % (b->rows - hot)
-						       : next(&seed) % hot);
+			r->keys[i] = (int64_t)(is_cold ? hot + sp_bench_next(&seed) %
+									 (b->rows - hot)
+						       : sp_bench_next(&seed) % hot);
 		}
 		start = sp_clock_now_ns();
 		look_up(b, r, true);
@@ -475,7 +450,7 @@ int main(int argc, char **argv)
 	bench b = {.rows = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000000,
 		   .dim = argc > 3 ? strtoull(argv[3], NULL, 10) : 32,
 		   .rounds = argc > 4 ? strtoull(argv[4], NULL, 10) : 5};
-	sp_arena *arena = must(sp_arena_create(1 << 16));
+	sp_arena *arena = sp_bench_must(sp_arena_create(1 << 16));
 	char name[64];
 	size_t hot;
 	sp_error error;
@@ -487,7 +462,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	sp_log_set_level(SP_LOG_WARNING);
-	check(sp_redis_address_parse(&b.address, argv[1], &error), &error);
+	sp_bench_check(sp_redis_address_parse(&b.address, argv[1], &error), &error);
 	snprintf(name, sizeof(name), "%zux%zu", b.rows, b.dim);
 	prepare(&b, name, arena);
 	open_table(&b, b.rows * b.dim / 25, name);

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "bench/must.h"
 #include "bench/usage.h"
 #include "storage/shards/shard_client.h"
 #include "storage/shards/shard_server.h"
@@ -41,18 +42,6 @@ typedef struct bench {
 	atomic_int open;
 	atomic_bool ending;
 } bench;
-
-static void fail(const char *what)
-{
-	fprintf(stderr, "bench_shards: %s\n", what);
-	exit(1);
-}
-
-static void check(sp_status status, const sp_error *err)
-{
-	if (status != SP_OK)
-		fail(err->text);
-}
 
 /* Distinct keys, spread over 63 bits like hashed features. */
 static int64_t key_of(uint64_t i)
@@ -80,13 +69,13 @@ static sp_table *make_table(const bench *b)
 	sp_error err;
 
 	if (keys == NULL || rows == NULL)
-		fail("no memory");
+		sp_bench_fail("no memory");
 	for (size_t i = 0; i < b->rows; i++) {
 		keys[i] = key_of(i);
 		for (size_t d = 0; d < b->dim; d++)
 			rows[i * b->dim + d] = (float)(i % 1000) + (float)d;
 	}
-	check(sp_table_from_rows(&table, &options, keys, rows, b->rows, &err), &err);
+	sp_bench_check(sp_table_from_rows(&table, &options, keys, rows, b->rows, &err), &err);
 	free(keys);
 	free(rows);
 	return table;
@@ -106,17 +95,18 @@ static void answer(const bench *b, int in, int out)
 	sp_error err;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	check(sp_shard_address_parse(&address, sp_bytes_of(b->address), true, &err), &err);
-	check(sp_shard_server_create(&server, &options, &err), &err);
-	check(sp_shard_holdings_publish(sp_shard_server_holdings(server), &version, &err), &err);
+	sp_bench_check(sp_shard_address_parse(&address, sp_bytes_of(b->address), true, &err), &err);
+	sp_bench_check(sp_shard_server_create(&server, &options, &err), &err);
+	sp_bench_check(sp_shard_holdings_publish(sp_shard_server_holdings(server), &version, &err),
+		       &err);
 	sp_shard_address_text(sp_shard_server_address(server), text);
 	if (write(out, text, sizeof(text)) != (ssize_t)sizeof(text))
-		fail("the pipe is broken");
+		sp_bench_fail("the pipe is broken");
 	while (read(in, &byte, 1) == 1) {
 		double used = cpu_seconds();
 
 		if (write(out, &used, sizeof(used)) != (ssize_t)sizeof(used))
-			fail("the pipe is broken");
+			sp_bench_fail("the pipe is broken");
 	}
 	sp_shard_server_destroy(server);
 	sp_table_destroy(table);
@@ -128,7 +118,7 @@ static double asked_cpu(int to, int from)
 	double used;
 
 	if (write(to, "", 1) != 1 || read(from, &used, sizeof(used)) != (ssize_t)sizeof(used))
-		fail("the pipe is broken");
+		sp_bench_fail("the pipe is broken");
 	return used;
 }
 
@@ -166,7 +156,7 @@ static void miss_rows(void *owner, size_t tag, bool no_version, const char *reas
 	(void)owner;
 	(void)tag;
 	(void)no_version;
-	fail(reason);
+	sp_bench_fail(reason);
 }
 
 /* By the client's thread, but for the first ones. */
@@ -177,7 +167,7 @@ static void ask(bench *b)
 	sp_buffer *body;
 
 	if (call == NULL)
-		fail("no memory");
+		sp_bench_fail("no memory");
 	body = sp_shard_call_body(call);
 	sp_shard_put_u64(body, b->token);
 	sp_shard_put_u64(body, 1);
@@ -222,7 +212,7 @@ static void find_version(bench *b)
 	} while (c.peers_up == 0);
 	call = sp_shard_call_begin(b->client, 0, SP_SHARD_VERSION, &sink, b, 0);
 	if (call == NULL)
-		fail("no memory");
+		sp_bench_fail("no memory");
 	sp_shard_put_u64(sp_shard_call_body(call), 1);
 	sp_shard_put_u64(sp_shard_call_body(call), 1);
 	sp_shard_call_send(b->client, call);
@@ -256,7 +246,7 @@ static void measure(bench *b, int to, int from)
 	while (atomic_load(&b->open) != 0)
 		nap(0.001);
 	if (atomic_load(&b->wrong) != 0)
-		fail("rows are missing");
+		sp_bench_fail("rows are missing");
 	printf("{\"rows\":%zu,\"dim\":%zu,\"batch\":%zu,\"address\":\"%s\",\"rows_per_s\":%.0f,"
 	       "\"asked_cpu_s\":%.2f,\"rows_per_core_s\":%.0f,\"round_trip_us\":%.0f}\n",
 	       b->rows, b->dim, b->batch, b->address, (double)answered / seconds, cpu / seconds,
@@ -293,9 +283,9 @@ int main(int argc, char **argv)
 	b.seconds = (double)number(argc, argv, 4, 3);
 	b.address = argc > 5 ? argv[5] : "127.0.0.1:0";
 	if (b.rows == 0 || b.dim == 0 || b.batch == 0 || b.batch > 100000 || b.seconds == 0)
-		fail("numbers from 1 on, and at most 100000 keys at a time");
+		sp_bench_fail("numbers from 1 on, and at most 100000 keys at a time");
 	if (pipe(to) != 0 || pipe(from) != 0 || (pid = fork()) < 0)
-		fail("no process");
+		sp_bench_fail("no process");
 	if (pid == 0) {
 		close(to[1]);
 		answer(&b, to[0], from[1]);
@@ -303,9 +293,9 @@ int main(int argc, char **argv)
 	close(to[0]);
 	close(from[1]);
 	if (read(from[0], text, sizeof(text)) != (ssize_t)sizeof(text))
-		fail("the other process has ended");
-	check(sp_shard_peers_parse(&peers, text, &err), &err);
-	check(sp_shard_client_create(&b.client, &options, &err), &err);
+		sp_bench_fail("the other process has ended");
+	sp_bench_check(sp_shard_peers_parse(&peers, text, &err), &err);
+	sp_bench_check(sp_shard_client_create(&b.client, &options, &err), &err);
 	find_version(&b);
 	measure(&b, to[1], from[0]);
 	sp_shard_client_destroy(b.client);

@@ -40,6 +40,7 @@
 #include "base/cpu.h"
 #include "base/log.h"
 #include "base/parallel.h"
+#include "bench/must.h"
 #include "bench/usage.h"
 #include "storage/ssd/read_rings.h"
 #include "storage/cache/row_cache.h"
@@ -77,34 +78,6 @@ typedef struct bench {
 	int64_t end_ns;
 } bench;
 
-static void fail(const char *what)
-{
-	fprintf(stderr, "bench_ssd: %s\n", what);
-	exit(1);
-}
-
-static void check(sp_status status, const sp_error *err)
-{
-	if (status != SP_OK)
-		fail(err->text);
-}
-
-static void *must(void *memory)
-{
-	if (memory == NULL)
-		fail("no memory");
-	return memory;
-}
-
-static uint64_t next(uint64_t *seed)
-{
-	uint64_t x = *seed += UINT64_C(0x9e3779b97f4a7c15);
-
-	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return x ^ (x >> 31);
-}
-
 /* Ranks are scattered over the keys, as in a hashed vocabulary. */
 static int64_t key_of(size_t rank)
 {
@@ -118,8 +91,8 @@ static void make_sums(bench *b)
 	double sum = 0;
 	size_t rank = 0;
 
-	b->sums = must(malloc(b->rows * sizeof(*b->sums)));
-	b->starts = must(malloc((SLICES + 1) * sizeof(*b->starts)));
+	b->sums = sp_bench_must(malloc(b->rows * sizeof(*b->sums)));
+	b->starts = sp_bench_must(malloc((SLICES + 1) * sizeof(*b->starts)));
 	for (size_t i = 0; i < b->rows; i++)
 		b->sums[i] = sum += pow((double)(i + 1), -0.99);
 	for (size_t slice = 0; slice <= SLICES; slice++) {
@@ -136,7 +109,7 @@ static double share(const bench *b, size_t rows)
 
 static int64_t draw(const bench *b, uint64_t *seed)
 {
-	double part = (double)(next(seed) >> 11) / 9007199254740992.0;
+	double part = (double)(sp_bench_next(seed) >> 11) / 9007199254740992.0;
 	double at = part * b->sums[b->rows - 1];
 	size_t slice = (size_t)(part * SLICES);
 	size_t low = b->starts[slice], high = b->starts[slice + 1];
@@ -156,21 +129,21 @@ static int64_t draw(const bench *b, uint64_t *seed)
 
 static void build(bench *b, sp_ssd_store *store, const sp_ssd_table *table, bool with_frequencies)
 {
-	float *row = must(calloc(b->dim, sizeof(*row)));
+	float *row = sp_bench_must(calloc(b->dim, sizeof(*row)));
 	sp_ssd_builder *builder;
 	int64_t start = sp_clock_now_ns();
 	sp_error error;
 
-	check(sp_ssd_builder_create(&builder, store, table, b->rows, &error), &error);
+	sp_bench_check(sp_ssd_builder_create(&builder, store, table, b->rows, &error), &error);
 	/* Without frequencies the first rows fill the cache, so they must be the coldest. */
 	for (size_t i = b->rows; i-- > 0;) {
 		double weight = pow((double)(i + 1), -0.99);
 		int64_t key = key_of(i), freq = with_frequencies ? (int64_t)(1e9 * weight) : 0;
 
 		row[0] = (float)(key & 0xffff);
-		check(sp_ssd_builder_put(builder, &key, row, &freq, 1, &error), &error);
+		sp_bench_check(sp_ssd_builder_put(builder, &key, row, &freq, 1, &error), &error);
 	}
-	check(sp_ssd_builder_freeze(builder, &b->tier, &error), &error);
+	sp_bench_check(sp_ssd_builder_freeze(builder, &b->tier, &error), &error);
 	sp_ssd_builder_destroy(builder);
 	free(row);
 	fprintf(stderr, "built %zu rows in %.1f s\n", b->rows,
@@ -187,7 +160,7 @@ static void open_table(bench *b, sp_ssd_store *store, bool with_frequencies)
 	if (status == SP_NOT_FOUND)
 		build(b, store, &table, with_frequencies);
 	else
-		check(status, &error);
+		sp_bench_check(status, &error);
 }
 
 static sp_ssd_store *open_store(const bench *b, const char *root)
@@ -204,7 +177,7 @@ static sp_ssd_store *open_store(const bench *b, const char *root)
 	sp_error error;
 
 	snprintf(version, sizeof(version), "%zu rows", b->rows);
-	check(sp_ssd_store_open(&store, &options, &error), &error);
+	sp_bench_check(sp_ssd_store_open(&store, &options, &error), &error);
 	return store;
 }
 
@@ -214,7 +187,7 @@ static void open_file(bench *b, const char *path)
 	struct stat info;
 
 	if (file < 0 || fstat(file, &info) != 0)
-		fail("the file system has no direct reads");
+		sp_bench_fail("the file system has no direct reads");
 	b->files[b->file_count] = file;
 	b->blocks[b->file_count] = (uint64_t)info.st_size / BLOCK;
 	b->block_count += b->blocks[b->file_count++];
@@ -228,7 +201,7 @@ static void open_files(bench *b, const char *root)
 
 	snprintf(pattern, sizeof(pattern), "%s/sp-ssd-*/rows/*.sst", root);
 	if (glob(pattern, 0, NULL, &paths) != 0 || paths.gl_pathc > MAX_FILES)
-		fail("no files of rows, or too many");
+		sp_bench_fail("no files of rows, or too many");
 	for (size_t i = 0; i < paths.gl_pathc; i++)
 		open_file(b, paths.gl_pathv[i]);
 	globfree(&paths);
@@ -269,10 +242,10 @@ static uint64_t take_reads(struct io_uring *ring, void **blocks, size_t *in_flig
 	uint64_t count = 0;
 
 	if (io_uring_submit_and_wait(ring, (unsigned)*in_flight / 2) < 0)
-		fail("cannot read");
+		sp_bench_fail("cannot read");
 	for (; io_uring_peek_cqe(ring, &entry) == 0; count++) {
 		if (entry->res != BLOCK)
-			fail("cannot read");
+			sp_bench_fail("cannot read");
 		blocks[count] = io_uring_cqe_get_data(entry);
 		io_uring_cqe_seen(ring, entry);
 	}
@@ -292,15 +265,16 @@ static sp_status read_device_by_ring(void *context, size_t thread, sp_error *err
 
 	(void)err;
 	if (io_uring_queue_init(SP_READ_RING_BLOCKS, &ring, IORING_SETUP_COOP_TASKRUN) != 0)
-		fail("no io_uring");
+		sp_bench_fail("no io_uring");
 	for (size_t i = 0; i < SP_READ_RING_BLOCKS; i++)
 		if (posix_memalign(&blocks[i], BLOCK, BLOCK) != 0)
-			fail("no memory");
+			sp_bench_fail("no memory");
 	while (sp_clock_now_ns() < b->end_ns || in_flight != 0) {
 		uint64_t count;
 
 		for (; free_blocks != 0 && sp_clock_now_ns() < b->end_ns; in_flight++)
-			start_read(b, &ring, next(&seed) % b->block_count, blocks[--free_blocks]);
+			start_read(b, &ring, sp_bench_next(&seed) % b->block_count,
+				   blocks[--free_blocks]);
 		count = take_reads(&ring, blocks + free_blocks, &in_flight);
 		free_blocks += count;
 		reads += count;
@@ -320,10 +294,10 @@ static sp_status read_device(void *context, size_t thread, sp_error *err)
 
 	(void)err;
 	if (posix_memalign(&block, BLOCK, BLOCK) != 0)
-		fail("no memory");
+		sp_bench_fail("no memory");
 	for (; sp_clock_now_ns() < b->end_ns; reads++)
-		if (!read_block(b, next(&seed) % b->block_count, block))
-			fail("cannot read");
+		if (!read_block(b, sp_bench_next(&seed) % b->block_count, block))
+			sp_bench_fail("cannot read");
 	atomic_fetch_add(&b->device_reads, reads);
 	free(block);
 	return SP_OK;
@@ -338,11 +312,11 @@ typedef struct caller {
 
 static caller make_caller(const bench *b)
 {
-	caller c = {.elements = must(malloc(KEYS * b->dim * sizeof(float))),
-		    .rows = must(malloc(KEYS * sizeof(float *))),
-		    .found = must(malloc(KEYS)),
-		    .scratch = must(aligned_alloc(64, (b->tier->kind->scratch(b->tier, KEYS) + 63) /
-							      64 * 64))};
+	caller c = {.elements = sp_bench_must(malloc(KEYS * b->dim * sizeof(float))),
+		    .rows = sp_bench_must(malloc(KEYS * sizeof(float *))),
+		    .found = sp_bench_must(malloc(KEYS)),
+		    .scratch = sp_bench_must(aligned_alloc(
+			    64, (b->tier->kind->scratch(b->tier, KEYS) + 63) / 64 * 64))};
 
 	for (size_t i = 0; i < KEYS; i++)
 		c.rows[i] = c.elements + i * b->dim;
@@ -353,7 +327,7 @@ static void check_rows(const bench *b, const sp_tier_read *read)
 {
 	for (size_t i = 0; i < KEYS; i++)
 		if (!read->found[i] || read->rows[i][0] != (float)(read->keys[i] & 0xffff))
-			fail("a wrong row");
+			sp_bench_fail("a wrong row");
 	(void)b;
 }
 
@@ -393,7 +367,7 @@ static double run_round(bench *b, size_t threads, sp_parallel_step *step)
 	sp_error error;
 
 	b->end_ns = start + ROUND_NS;
-	check(sp_parallel_run(threads, threads, step, b, &error), &error);
+	sp_bench_check(sp_parallel_run(threads, threads, step, b, &error), &error);
 	return (double)(sp_clock_now_ns() - start) / 1e9;
 }
 
@@ -441,7 +415,7 @@ static size_t count_cached(const bench *b)
 	sp_error error;
 	size_t count;
 
-	check(sp_row_cache_create(&cache, &options, &error), &error);
+	sp_bench_check(sp_row_cache_create(&cache, &options, &error), &error);
 	count = sp_row_cache_capacity(cache);
 	sp_row_cache_destroy(cache);
 	return count;
@@ -533,7 +507,7 @@ int main(int argc, char **argv)
 		b.policy = SP_ROW_CACHE_LRU;
 	sp_log_set_level(SP_LOG_WARNING);
 	b.given = b.rows * b.dim * sizeof(float) / 10;
-	b.samples = must(malloc(MAX_SAMPLES * sizeof(*b.samples)));
+	b.samples = sp_bench_must(malloc(MAX_SAMPLES * sizeof(*b.samples)));
 	make_sums(&b);
 	if (argc <= 8 || strcmp(argv[8], "warm") == 0)
 		run_case(&b, argv[1], true);

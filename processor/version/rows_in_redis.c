@@ -23,8 +23,13 @@ static sp_status open_store(sp_redis_store **out, const sp_config *config,
 		.limit_ms = config->redis_timeout_ms,
 		.fails = config->redis_on_timeout == 1,
 		.keep_s = config->redis_cache_seconds,
-		.cache_bytes = (size_t)config->ev_storage_size,
+		.cache_bytes = (size_t)config->ev_storage_size[0],
 		.policy = (sp_row_cache_policy)config->ev_cache_policy,
+		.file = {.folder = config->ev_storage_type == SP_STORAGE_DRAM_SSDHASH
+					   ? config->ev_storage_path
+					   : NULL,
+			 .cap_bytes = (uint64_t)config->ev_storage_size[1],
+			 .readers = (size_t)config->ev_storage_read_threads},
 	};
 
 	return sp_redis_store_open(out, &options, err);

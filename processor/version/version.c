@@ -55,7 +55,7 @@ static sp_status open_store(sp_ssd_store **out, const sp_config *config, const c
 		/* With the slice, so that instances with other slices keep their folders. */
 		.model = append_slice(config->savedmodel_dir, &config->embeddings, arena),
 		.version = describe_version(&config->embeddings, content, arena),
-		.cache_bytes = (size_t)config->ev_storage_size,
+		.cache_bytes = (size_t)config->ev_storage_size[0],
 		.policy = (sp_row_cache_policy)config->ev_cache_policy,
 		.readers = (size_t)config->ev_storage_read_threads,
 	};
@@ -79,7 +79,8 @@ static sp_status open_ssd(sp_ssd_store **out, const sp_config *config, const cha
 	sp_status status;
 
 	*out = NULL;
-	if (config->ev_storage_type != SP_STORAGE_DRAM_SSDHASH)
+	if (config->ev_storage_type != SP_STORAGE_DRAM_SSDHASH ||
+	    config->feature_store_type >= SP_FEATURES_IN_REDIS)
 		return SP_OK;
 	arena = sp_arena_create(4096);
 	SP_NEED_MEMORY(arena, err, "the name of a version");

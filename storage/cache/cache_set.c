@@ -83,22 +83,20 @@ void sp_cache_set_tick(sp_cache_set *set, uint32_t now)
 	}
 }
 
-/* Copies by eight bytes at a time, out of what is written by one or two. */
-static void copy_words(void *out, const void *from, size_t size)
+/* Copies as two words what is written by one or two bytes. */
+static void copy_sixteen(void *out, const void *from)
 {
 	const _Atomic uint64_t *words = from;
+	const uint64_t both[2] = {atomic_load_explicit(&words[0], memory_order_relaxed),
+				  atomic_load_explicit(&words[1], memory_order_relaxed)};
 
-	for (size_t i = 0; i < size / 8; i++) {
-		uint64_t word = atomic_load_explicit(&words[i], memory_order_relaxed);
-
-		memcpy((char *)out + i * 8, &word, 8);
-	}
+	memcpy(out, both, sizeof(both));
 }
 
 /* The lesser one: loops of this, without a jump, become instructions on many elements. */
-static int16_t earlier(int16_t a, int b)
+static int16_t earlier(int16_t a, int16_t b)
 {
-	return (int16_t)b < a ? (int16_t)b : a;
+	return b < a ? b : a;
 }
 
 unsigned sp_cache_set_cheapest(const sp_cache_set *set)
@@ -106,12 +104,12 @@ unsigned sp_cache_set_cheapest(const sp_cache_set *set)
 	uint8_t tags[SP_CACHE_SET_WAYS], worths[SP_CACHE_SET_WAYS];
 	int16_t best = INT16_MAX; /* rank * 16 + way */
 
-	copy_words(tags, set->tags, sizeof(tags));
-	copy_words(worths, set->worth, sizeof(worths));
+	copy_sixteen(tags, set->tags);
+	copy_sixteen(worths, set->worth);
 	for (int way = 0; way < SP_CACHE_SET_WAYS; way++) {
-		int rank = tags[way] == 0 ? 0 : 1 + worths[way];
+		int16_t rank = tags[way] == 0 ? 0 : (int16_t)(worths[way] + 1);
 
-		best = earlier(best, rank * SP_CACHE_SET_WAYS + way);
+		best = earlier(best, (int16_t)(rank * SP_CACHE_SET_WAYS + way));
 	}
 	return (unsigned)best % SP_CACHE_SET_WAYS;
 }
@@ -138,13 +136,16 @@ unsigned sp_cache_set_miss(sp_cache_set *set, uint64_t hash, unsigned *ghost)
 	int16_t least = INT16_MAX, own = SP_CACHE_SET_GHOSTS; /* least: worth * 16 + ghost */
 	unsigned worth;
 
-	copy_words(ghosts, set->ghosts, sizeof(ghosts));
-	copy_words(worths, set->ghost_worth, sizeof(worths));
+	copy_sixteen(ghosts, &set->ghosts[0]);
+	copy_sixteen(ghosts + 8, &set->ghosts[8]);
+	copy_sixteen(worths, set->ghost_worth);
 	for (int g = 0; g < SP_CACHE_SET_GHOSTS; g++) {
-		least = earlier(least, worths[g] * SP_CACHE_SET_GHOSTS + g);
-		own = earlier(own, ghosts[g] == mark ? g : SP_CACHE_SET_GHOSTS);
+		int16_t other = ghosts[g] == mark ? 0 : SP_CACHE_SET_GHOSTS;
+
+		least = earlier(least, (int16_t)(worths[g] * SP_CACHE_SET_GHOSTS + g));
+		own = earlier(own, (int16_t)(other + g));
 	}
-	if (own == SP_CACHE_SET_GHOSTS) {
+	if (own >= SP_CACHE_SET_GHOSTS) {
 		*ghost = (unsigned)least % SP_CACHE_SET_GHOSTS;
 		sp_cache_set_put_ghost(set, *ghost, hash, 1);
 		return 1;

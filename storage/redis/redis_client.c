@@ -1,6 +1,7 @@
 #include "storage/redis/redis_client.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +18,15 @@
  * The thread sleeps until a server answers or something is due: an attempt to connect, a command
  * to be sent again, the map of the cluster.  While it sleeps, callers send what they submit; if
  * that makes something due, they wake it up.
+ *
+ * One caller at a time may read instead of the thread, which then sleeps without looking at the
+ * connections.  If answers are owed when this caller leaves, it wakes the thread up.  So one that
+ * submits and then reads, or finds another one reading, needs no thread.
  */
 
 enum {
 	MS = 1000000,
+	NS_PER_S = 1000000000,
 	EVENTS = 64,
 	LINKS = 1024,  /* servers of a cluster at most */
 	ATTEMPTS = 16, /* redirections of a command, one after the other */
@@ -185,11 +191,11 @@ static bool redirect(sp_redis_link *link, const sp_redis_owed *owed)
 	sp_redis__count(&client->redirections, 1);
 	if (moved)
 		sp_redis__map_move(client, slot, to);
-	if (to->state == SP_REDIS_DOWN && to->failed == 0)
-		sp_redis__link_connect(to);
+	/* A new link is made before commands are sent again. */
 	if (to->state == SP_REDIS_DOWN ||
 	    !sp_redis__link_send(to, owed->batch, owed->command, asks))
-		park(client, owed->batch, owed->command, SOON_MS, link->error);
+		park(client, owed->batch, owed->command, to->failed == 0 ? 0 : SOON_MS,
+		     link->error);
 	return true;
 }
 
@@ -311,22 +317,86 @@ static void wake_up(const sp_redis_client *client)
 
 void sp_redis__client_submit(sp_redis_client *client, sp_redis_batch *batch)
 {
-	bool must_wake = true, is_asleep;
+	bool reads = batch->how.reads, must_wake = true, is_asleep, is_blind;
 
 	pthread_mutex_lock(&client->lock);
 	*client->submitted_end = batch;
 	client->submitted_end = &batch->next;
 	is_asleep = client->is_asleep;
+	is_blind = client->is_blind;
 	pthread_mutex_unlock(&client->lock);
 	if (!is_asleep)
 		return; /* the thread sends it before it sleeps */
 	if (pthread_mutex_trylock(&client->work) == 0) {
 		send_submitted(client);
-		must_wake = client->has_news;
+		must_wake = client->has_news || (is_blind && !reads);
 		pthread_mutex_unlock(&client->work);
 	}
 	if (must_wake)
 		wake_up(client);
+}
+
+/* ---- reading ---- */
+
+static void take_events(sp_redis_client *client)
+{
+	struct epoll_event events[EVENTS];
+	int count = epoll_wait(client->epoll, events, EVENTS, 0);
+
+	for (int i = 0; i < count; i++)
+		sp_redis__link_on_event(events[i].data.ptr, events[i].events);
+}
+
+/* False: another caller reads. */
+static bool begin_reading(sp_redis_client *client)
+{
+	bool is_free;
+
+	pthread_mutex_lock(&client->lock);
+	is_free = !client->is_read;
+	client->is_read = true;
+	pthread_mutex_unlock(&client->lock);
+	return is_free;
+}
+
+static void end_reading(sp_redis_client *client)
+{
+	bool is_owed = false;
+
+	/* Who finds it still set has sent what is seen below. */
+	pthread_mutex_lock(&client->lock);
+	client->is_read = false;
+	pthread_mutex_unlock(&client->lock);
+	pthread_mutex_lock(&client->work);
+	for (size_t i = 0; i < client->link_count; i++)
+		is_owed = is_owed || client->links[i]->owed_count != 0;
+	pthread_mutex_unlock(&client->work);
+	if (is_owed)
+		wake_up(client);
+}
+
+void sp_redis_client_read(sp_redis_client *client, int64_t deadline_ns,
+			  bool (*is_done)(void *owner), void *owner)
+{
+	struct pollfd fd = {.fd = client->epoll, .events = POLLIN};
+	bool has_news;
+
+	if (!begin_reading(client))
+		return;
+	while (!is_done(owner)) {
+		int64_t left_ns = deadline_ns - sp_clock_now_ns();
+		const struct timespec left = {left_ns / NS_PER_S, left_ns % NS_PER_S};
+
+		if (left_ns <= 0 || ppoll(&fd, 1, &left, NULL) == 0)
+			break;
+		pthread_mutex_lock(&client->work);
+		take_events(client);
+		has_news = client->has_news;
+		pthread_mutex_unlock(&client->work);
+		if (has_news)
+			wake_up(client);
+	}
+	end_reading(client);
 }
 
 /* ---- the thread ---- */
@@ -362,24 +432,27 @@ static int sleep_ms(const sp_redis_client *client, int64_t next_ns)
 
 static void wait_for_events(sp_redis_client *client, int64_t next_ns)
 {
-	struct epoll_event events[EVENTS];
-	bool must_sleep;
-	int count;
+	struct pollfd fds[] = {{.fd = client->wake, .events = POLLIN},
+			       {.fd = client->epoll, .events = POLLIN}};
+	bool must_sleep, is_blind;
+	uint64_t times;
 
 	pthread_mutex_lock(&client->lock);
 	must_sleep = client->submitted == NULL && !client->has_news && !client->closing;
 	client->is_asleep = must_sleep;
+	client->is_blind = is_blind = client->is_read;
 	pthread_mutex_unlock(&client->lock);
 	pthread_mutex_unlock(&client->work);
-	count = epoll_wait(client->epoll, events, EVENTS,
-			   must_sleep ? sleep_ms(client, next_ns) : 0);
+	poll(fds, is_blind ? 1 : 2, must_sleep ? sleep_ms(client, next_ns) : 0);
+	if ((fds[0].revents & POLLIN) != 0 && read(client->wake, &times, sizeof(times)) < 0)
+		sp_log(SP_LOG_WARNING, "the thread for Redis: %s", strerror(errno));
 	pthread_mutex_lock(&client->work);
 	pthread_mutex_lock(&client->lock);
-	client->is_asleep = false;
+	client->is_asleep = client->is_blind = false;
+	is_blind = client->is_read;
 	pthread_mutex_unlock(&client->lock);
-	for (int i = 0; i < count; i++)
-		if (events[i].data.ptr != NULL)
-			sp_redis__link_on_event(events[i].data.ptr, events[i].events);
+	if (!is_blind)
+		take_events(client);
 }
 
 /* Everything that is still without an answer fails. */
@@ -448,13 +521,9 @@ static void settle(sp_redis_client *client, const sp_redis_client_options *optio
 
 static sp_status start(sp_redis_client *client, sp_error *err)
 {
-	/* Edge-triggered: the counter need not be read. */
-	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
-
 	client->epoll = epoll_create1(EPOLL_CLOEXEC);
 	client->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (client->epoll < 0 || client->wake < 0 ||
-	    epoll_ctl(client->epoll, EPOLL_CTL_ADD, client->wake, &event) != 0)
+	if (client->epoll < 0 || client->wake < 0)
 		return sp_error_set(err, SP_IO, "a client of Redis: %s", strerror(errno));
 	SP_TRY(add_links(client, err));
 	return sp_thread_group_create(&client->thread, 1, "sp-redis", thread_main, client, err);

@@ -11,7 +11,8 @@
 /*
  * A client of one Redis server, or of a Redis Cluster.
  *
- * There is one connection per server.  A thread of the client reads all answers; it connects and
+ * There is one connection per server.  A thread of the client reads all answers, or a caller that
+ * waits; the thread connects and
  * reconnects by itself, with growing pauses, and in a cluster keeps to the map of slots
  * (CLUSTER SLOTS, MOVED, ASK).  A caller submits a batch of commands, which are sent one right
  * after the other, each to the server that has its key, and waits for the answers or leaves.
@@ -70,7 +71,7 @@ typedef struct sp_redis_value {
 } sp_redis_value;
 
 /*
- * Takes answers as they come, in the client's thread, failures in any thread that submits: take()
+ * Takes answers as they come, in the thread that reads or submits, one at a time: take()
  * for each value, whose text is valid during the call only, done() once, after all of a batch's
  * commands.  If a connection is lost in the middle of an answer, take() gets the answer again from
  * its beginning.  take NULL: answers are kept.  Neither may wait, submit, or destroy the client.
@@ -102,6 +103,7 @@ typedef struct sp_redis_how {
 	int64_t deadline_ns;       /* nothing is sent again after it; 0: none */
 	bool only_reads;           /* replicas may answer, if the client prefers them */
 	bool fails_fast;           /* fails when the server cannot be reached right now */
+	bool reads;                /* sp_redis_client_read() is called soon after the submit */
 	const sp_redis_sink *sink; /* NULL: answers are kept for sp_redis_batch_answer() */
 	void *owner;               /* of the sink */
 } sp_redis_how;
@@ -127,6 +129,14 @@ const sp_redis_value *sp_redis_batch_answer(const sp_redis_batch *batch, size_t 
 /* Submits without a sink, and waits until how->deadline_ns. */
 SP_MUST_CHECK sp_status sp_redis_batch_run(sp_redis_batch *batch, const sp_redis_how *how,
 					   sp_error *err);
+
+/*
+ * Reads answers, of all callers, in the place of the client's thread: two threads fewer wake up for
+ * a batch.  Returns after is_done(), at the deadline, or at once if another caller reads; answers
+ * may then still be on their way, and the thread reads them.
+ */
+void sp_redis_client_read(sp_redis_client *client, int64_t deadline_ns,
+			  bool (*is_done)(void *owner), void *owner);
 
 /* ---- state ---- */
 

@@ -6,7 +6,7 @@
 
 /*
  * Asks Redis for the rows of a fetch, a command per hash, and of a long one per 512 keys.  Answers
- * come in the client's thread.
+ * come in the client's thread, or in that of a call that waits.
  */
 
 enum {
@@ -218,6 +218,7 @@ void sp_redis__ask(sp_remote_fetch *fetch)
 	const sp_redis_how how = {.deadline_ns = sp_clock_now_ns() + (int64_t)LATE_MS * MS,
 				  .only_reads = true,
 				  .fails_fast = true,
+				  .reads = true,
 				  .sink = &sink,
 				  .owner = fetch};
 	sp_redis_batch *batch = sp_redis_batch_create(store_of(fetch)->client);
@@ -231,4 +232,14 @@ void sp_redis__ask(sp_remote_fetch *fetch)
 		sp_remote_fetch_finish(fetch);
 	}
 	sp_redis_batch_release(batch);
+}
+
+static bool is_done(void *owner)
+{
+	return sp_remote_fetch_is_done(owner);
+}
+
+void sp_redis__help(sp_remote_fetch *fetch, int64_t deadline_ns)
+{
+	sp_redis_client_read(store_of(fetch)->client, deadline_ns, is_done, fetch);
 }

@@ -13,8 +13,9 @@
 
 /*
  * A client is of whoever holds its `work`: everything in it but what `lock` guards and the
- * counters.  Its thread holds it except while it sleeps; a caller that submits takes it, if it is
- * free, to send.  A batch is the client's from submit() on until its last command is answered.
+ * counters.  Its thread holds it except while it sleeps or asks for the address of a name; callers
+ * take it, for a short time, to send and to read.  A batch is the client's from submit() on until
+ * its last command is answered.
  */
 
 enum { SP_REDIS_ANY_SLOT = SP_REDIS_SLOTS };
@@ -106,6 +107,7 @@ SP_MUST_CHECK sp_status sp_redis__link_create(sp_redis_link **out, sp_redis_clie
 					      const sp_redis_server *server, sp_error *err);
 void sp_redis__link_destroy(sp_redis_link *link);
 
+/* By the thread. */
 void sp_redis__link_connect(sp_redis_link *link);
 
 /* Queues a command, after an ASKING if `asking`; false: no memory, or too much is queued. */
@@ -151,11 +153,12 @@ struct sp_redis_client {
 	pthread_mutex_t work; /* taken before `lock` */
 	bool has_news;        /* something may be due before the thread wakes up */
 
-	pthread_mutex_t lock; /* guards the next six */
+	pthread_mutex_t lock; /* guards the next eight */
 	sp_redis_batch *submitted, **submitted_end;
 	sp_redis_batch *free;
 	size_t free_count;
-	bool is_asleep;
+	bool is_asleep, is_blind; /* the thread; blind: does not look at the connections */
+	bool is_read;             /* a caller reads */
 	atomic_bool closing;
 
 	sp_redis_link **links;

@@ -352,8 +352,12 @@ void sp_redis__link_connect(sp_redis_link *link)
 {
 	struct sockaddr_storage address;
 	socklen_t size;
-	int one = 1, fault = find_address(link, &address, &size);
+	int one = 1, fault;
 
+	/* This may take long.  Of a link that is down nothing changes meanwhile. */
+	pthread_mutex_unlock(&link->client->work);
+	fault = find_address(link, &address, &size);
+	pthread_mutex_lock(&link->client->work);
 	if (fault != 0) {
 		sp_redis__link_lose(link, gai_strerror(fault));
 		return;

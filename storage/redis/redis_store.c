@@ -191,7 +191,8 @@ static sp_status create(sp_redis_store **out, const sp_redis_store_options *opti
 	const sp_remote_options how = {.limit_ms = options->limit_ms,
 				       .fails = options->fails,
 				       .cache_bytes = options->cache_bytes,
-				       .policy = options->policy};
+				       .policy = options->policy,
+				       .file = options->file};
 	sp_redis_store *store = sp_alloc_zero(1, sizeof(*store));
 	sp_status status;
 

@@ -33,6 +33,7 @@ const sp_remote_source sp_redis__source = {
 	.partition = partition_of,
 	.own_size = sp_redis__question_size,
 	.ask = sp_redis__ask,
+	.help = sp_redis__help,
 	.count = count,
 	.close = sp_redis__store_close,
 };

@@ -9,6 +9,7 @@
 #include "storage/cache/row_cache.h"
 #include "storage/redis/layout.h"
 #include "storage/redis/redis_client.h"
+#include "storage/remote/row_file.h"
 #include "storage/table/tier.h"
 
 /*
@@ -43,6 +44,7 @@ typedef struct sp_redis_store_options {
 
 	size_t cache_bytes; /* memory of each table */
 	sp_row_cache_policy policy;
+	sp_row_file_options file; /* folder NULL: none */
 } sp_redis_store_options;
 
 /*

@@ -1,3 +1,4 @@
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -108,7 +109,7 @@ void sp_remote__fetch_release(sp_remote_fetch *fetch)
 
 /* ---- rows on their way ---- */
 
-static sp_remote_row **chain_of(sp_remote_store *store, const sp_remote_shelf *shelf, int64_t key)
+static atomic_uintptr_t *chain_of(sp_remote_store *store, const sp_remote_shelf *shelf, int64_t key)
 {
 	uint64_t h = (uint64_t)key ^ (uintptr_t)shelf ^ store->key_of_hash[0];
 
@@ -117,52 +118,62 @@ static sp_remote_row **chain_of(sp_remote_store *store, const sp_remote_shelf *s
 	return &store->chains[h >> 32 & (SP_REMOTE_CHAINS - 1)];
 }
 
-/* Neighbours have different locks. */
-static pthread_mutex_t *lock_of(sp_remote_store *store, sp_remote_row *const *chain)
+/* Returns its first row.  It is locked for a few steps only. */
+static sp_remote_row *lock_chain(atomic_uintptr_t *chain)
 {
-	return &store->chain_locks[(size_t)(chain - store->chains) % SP_REMOTE_CHAIN_LOCKS];
+	uintptr_t first = atomic_load_explicit(chain, memory_order_relaxed) & ~(uintptr_t)1;
+
+	while (!atomic_compare_exchange_weak_explicit(chain, &first, first | 1,
+						      memory_order_acquire, memory_order_relaxed))
+		if ((first & 1) != 0) {
+			sched_yield();
+			first &= ~(uintptr_t)1;
+		}
+	return (sp_remote_row *)first;
+}
+
+static void unlock_chain(atomic_uintptr_t *chain, const sp_remote_row *first)
+{
+	atomic_store_explicit(chain, (uintptr_t)first, memory_order_release);
 }
 
 sp_remote_row *sp_remote__fetch_want(sp_remote_fetch *own, sp_remote_shelf *shelf, int64_t key,
 				     uint32_t partition)
 {
-	sp_remote_row **chain = chain_of(own->store, shelf, key), *row;
-	pthread_mutex_t *lock = lock_of(own->store, chain);
+	atomic_uintptr_t *chain = chain_of(own->store, shelf, key);
+	sp_remote_row *first = lock_chain(chain), *row = first;
 
-	pthread_mutex_lock(lock);
-	for (row = *chain; row != NULL; row = row->next)
-		if (row->key == key && row->shelf == shelf)
-			break;
+	while (row != NULL && (row->key != key || row->shelf != shelf))
+		row = row->next;
 	if (row == NULL) {
 		atomic_store_explicit(&own->states[own->count], SP_REMOTE_ROW_OPEN,
 				      memory_order_relaxed);
 		row = &own->rows[own->count++];
-		row->next = *chain;
+		row->next = first;
 		row->fetch = own;
 		row->shelf = shelf;
 		row->key = key;
 		row->partition = partition;
 		row->at = own->size;
 		own->size += sp_remote__kept_size(shelf);
-		*chain = row;
+		first = row;
 	} else if (row->fetch != own) {
 		atomic_fetch_add_explicit(&row->fetch->references, 1, memory_order_relaxed);
 	}
-	pthread_mutex_unlock(lock);
+	unlock_chain(chain, first);
 	return row;
 }
 
 /* The row is not on its way any more. */
 static void unchain(sp_remote_store *store, const sp_remote_row *row)
 {
-	sp_remote_row **at = chain_of(store, row->shelf, row->key);
-	pthread_mutex_t *lock = lock_of(store, at);
+	atomic_uintptr_t *chain = chain_of(store, row->shelf, row->key);
+	sp_remote_row *first = lock_chain(chain), **at = &first;
 
-	pthread_mutex_lock(lock);
 	while (*at != row)
 		at = &(*at)->next;
 	*at = row->next;
-	pthread_mutex_unlock(lock);
+	unlock_chain(chain, first);
 }
 
 /* Offers a row to the cache. */
@@ -176,6 +187,17 @@ static void keep(const sp_remote_row *row, sp_remote_row_state state)
 	else if (state == SP_REMOTE_ROW_ABSENT)
 		bytes = NULL;
 	sp_row_cache_fill(shelf->cache, row->key, bytes);
+}
+
+static void write_to_file(const sp_remote_row *row)
+{
+	sp_remote_shelf *shelf = row->shelf;
+	sp_row_file *file = shelf->store->file;
+
+	if (file != NULL &&
+	    !sp_row_file_offer(file, shelf->table, row->key, row->fetch->bytes + row->at,
+			       sp_remote__kept_size(shelf)))
+		sp_remote__count_up(&shelf->disk_dropped, 1);
 }
 
 /* When the fetch is done. */
@@ -192,8 +214,10 @@ static void file_away(sp_remote_fetch *fetch)
 				chain_of(fetch->store, row[AHEAD].shelf, row[AHEAD].key));
 		if (state != SP_REMOTE_ROW_OPEN)
 			keep(row, state);
-		if (state == SP_REMOTE_ROW_FOUND)
+		if (state == SP_REMOTE_ROW_FOUND) {
 			bytes += row->shelf->row_size;
+			write_to_file(row);
+		}
 		if (row + 1 == end || row[1].shelf != row->shelf) {
 			sp_remote__count_up(&row->shelf->bytes_read, bytes);
 			bytes = 0;
@@ -281,12 +305,25 @@ void sp_remote__fetch_send(sp_remote_fetch *fetch)
 	fetch->store->source->ask(fetch);
 }
 
+bool sp_remote_fetch_is_done(sp_remote_fetch *fetch)
+{
+	bool is_done;
+
+	pthread_mutex_lock(&fetch->lock);
+	is_done = fetch->is_done;
+	pthread_mutex_unlock(&fetch->lock);
+	return is_done;
+}
+
 bool sp_remote__fetch_wait(sp_remote_fetch *fetch, int64_t deadline_ns)
 {
 	const struct timespec until = {deadline_ns / 1000000000, deadline_ns % 1000000000};
+	void (*help)(sp_remote_fetch *, int64_t) = fetch->store->source->help;
 	int fault = 0;
 	bool is_done;
 
+	if (help != NULL && !sp_remote_fetch_is_done(fetch))
+		help(fetch, deadline_ns);
 	pthread_mutex_lock(&fetch->lock);
 	while (!fetch->is_done && fault == 0)
 		fault = pthread_cond_timedwait(&fetch->done, &fetch->lock, &until);

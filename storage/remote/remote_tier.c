@@ -14,6 +14,8 @@
  * partition, in which order each wants its row, a repeat that of the first; when the rows have
  * come, or the time is over, they are copied to the places of their keys in the same order, which
  * is that of their memory.
+ *
+ * Of a store with a file, misses that the file may have are read from it instead, each key once.
  */
 
 enum {
@@ -29,14 +31,23 @@ typedef struct own_tier {
 
 /* Arrays in the scratch. */
 typedef struct read_state {
-	sp_key_miss *misses;          /* [keys] by read and partition, which stands for the key */
-	sp_remote_row **wanted;       /* [keys] the rows of the misses */
+	sp_key_miss *misses;    /* [keys] by read and partition, which stands for the key */
+	sp_remote_row **wanted; /* [keys] the rows of the misses, or FROM_FILE; NULL: none yet */
 	sp_row_cache_answer *answers; /* [CACHE_BLOCK] */
 	void *rows;                   /* [CACHE_BLOCK] of the widest table */
 	size_t miss_count;
-	size_t bytes; /* of the rows that are wanted */
 	sp_remote_stamp now;
+	const sp_tier_read *reads;
+
+	/* Of a store with a file. */
+	sp_key_miss *order;     /* [keys] misses by read and key; at: index of the miss */
+	sp_row_file_row *filed; /* [keys] that the file may have; owner: index in `order` */
+	size_t filed_count;
 } read_state;
+
+/* Stands for the row of a key that is looked for in the file, or was answered from it. */
+static sp_remote_row from_file;
+#define FROM_FILE (&from_file)
 
 static sp_remote_shelf *shelf_of(const sp_tier *tier)
 {
@@ -61,6 +72,11 @@ static void lay_out(read_state *state, sp_scratch *s, const sp_tier_read *reads,
 	state->wanted = sp_scratch_take(s, keys, sizeof(*state->wanted));
 	state->answers = sp_scratch_take(s, CACHE_BLOCK, sizeof(*state->answers));
 	state->rows = sp_scratch_take(s, CACHE_BLOCK, widest);
+	state->reads = reads;
+	if (shelf_of(reads[0].tier)->store->file == NULL)
+		return;
+	state->order = sp_scratch_take(s, keys, sizeof(*state->order));
+	state->filed = sp_scratch_take(s, keys, sizeof(*state->filed));
 }
 
 /* read() gets the sum of the sizes of its reads, which is at least what they need together. */
@@ -105,6 +121,7 @@ static size_t read_cached(read_state *state, const sp_tier_read *reads, size_t r
 		size_t at = first + i;
 
 		if (answer == SP_ROW_CACHE_MISS) {
+			state->wanted[state->miss_count] = NULL;
 			state->misses[state->miss_count++] = (sp_key_miss){
 				shelf->store->source->partition(shelf, read->keys[at]), (uint32_t)r,
 				(uint32_t)at};
@@ -141,7 +158,7 @@ static void read_caches(read_state *state, const sp_tier_read *reads, size_t cou
 /* ---- what is wanted ---- */
 
 /* Sorts the misses of one read, which begin at `first`; returns the index after the last one. */
-static size_t group_misses(read_state *state, const sp_tier_read *reads, size_t first)
+static size_t group_misses(read_state *state, size_t first)
 {
 	uint32_t read = state->misses[first].read;
 	size_t end = first;
@@ -149,19 +166,129 @@ static size_t group_misses(read_state *state, const sp_tier_read *reads, size_t 
 	while (end < state->miss_count && state->misses[end].read == read)
 		end++;
 	sp_key_miss_sort(state->misses + first, end - first);
-	state->bytes += (end - first) * sp_remote__kept_size(shelf_of(reads[read].tier));
 	return end;
 }
 
-static void want(read_state *state, const sp_tier_read *reads, sp_remote_fetch *own)
+static sp_remote_shelf *shelf_of_miss(const read_state *state, size_t i)
 {
+	return shelf_of(state->reads[state->misses[i].read].tier);
+}
+
+/*
+ * Asks for the rows of all misses that have none; *own is NULL if there are none.  `before` is the
+ * call's earlier fetch, or NULL.
+ */
+static sp_status ask(sp_remote_fetch **own, read_state *state, const sp_remote_fetch *before,
+		     sp_error *err)
+{
+	sp_remote_store *store = shelf_of(state->reads[0].tier)->store;
+	size_t count = 0, bytes = 0;
+
+	for (size_t i = 0; i < state->miss_count; i++)
+		if (state->wanted[i] == NULL) {
+			bytes += sp_remote__kept_size(shelf_of_miss(state, i));
+			count++;
+		}
+	if (count == 0)
+		return SP_OK;
+	*own = sp_remote__fetch_create(store, count, bytes);
+	SP_NEED_MEMORY(*own, err, "%zu rows from %s", count, store->source->title);
 	for (size_t i = 0; i < state->miss_count; i++) {
 		const sp_key_miss *miss = &state->misses[i];
-		const sp_tier_read *read = &reads[miss->read];
 
-		state->wanted[i] = sp_remote__fetch_want(own, shelf_of(read->tier),
-							 read->keys[miss->at], (uint32_t)miss->key);
+		if (state->wanted[i] != NULL)
+			continue;
+		state->wanted[i] = sp_remote__fetch_want(*own, shelf_of_miss(state, i),
+							 state->reads[miss->read].keys[miss->at],
+							 (uint32_t)miss->key);
+		if (state->wanted[i]->fetch == before) /* it is the call's already */
+			sp_remote__fetch_release(state->wanted[i]->fetch);
 	}
+	if ((*own)->count != 0)
+		sp_remote__fetch_send(*own);
+	return SP_OK;
+}
+
+/* ---- the file ---- */
+
+/* The misses of one read, which begin at `first`, by key, each key once in `filed`. */
+static size_t list_keys(read_state *state, size_t first)
+{
+	const sp_key_miss *misses = state->misses;
+	const sp_remote_shelf *shelf = shelf_of_miss(state, first);
+	uint32_t read = misses[first].read;
+	size_t end = first;
+
+	for (; end < state->miss_count && misses[end].read == read; end++)
+		state->order[end] = (sp_key_miss){state->reads[read].keys[misses[end].at], read,
+						  (uint32_t)end};
+	sp_key_miss_sort(state->order + first, end - first);
+	for (size_t i = first; i < end; i++)
+		if (i == first || state->order[i].key != state->order[i - 1].key)
+			state->filed[state->filed_count++] = (sp_row_file_row){
+				.key = state->order[i].key,
+				.table = shelf->table,
+				.size = (uint32_t)sp_remote__kept_size(shelf),
+				.owner = i};
+	return end;
+}
+
+/* Gives a row to all misses of a key; returns how many there are. */
+static size_t set_wanted(read_state *state, const sp_row_file_row *filed, sp_remote_row *row)
+{
+	const sp_key_miss *first = &state->order[filed->owner], *miss = first;
+	const sp_key_miss *end = state->order + state->miss_count;
+
+	for (; miss < end && miss->key == first->key && miss->read == first->read; miss++)
+		state->wanted[miss->at] = row;
+	return (size_t)(miss - first);
+}
+
+/* Which misses the file may have. */
+static void find_in_file(read_state *state, const sp_row_file *file)
+{
+	if (file == NULL || !sp_row_file_is_ready(file))
+		return;
+	for (size_t at = 0; at < state->miss_count;)
+		at = list_keys(state, at);
+	state->filed_count = sp_row_file_find(file, state->filed, state->filed_count);
+	for (size_t i = 0; i < state->filed_count; i++)
+		(void)set_wanted(state, &state->filed[i], FROM_FILE);
+}
+
+/* Copies a row from the file to all places of its key, unless it is too old. */
+static void take_from_file(void *context, const sp_row_file_row *filed, const void *bytes)
+{
+	read_state *state = context;
+	const sp_key_miss *first = &state->order[filed->owner];
+	const sp_tier_read *read = &state->reads[first->read];
+	sp_remote_shelf *shelf = shelf_of(read->tier);
+	size_t copies;
+
+	if (bytes == NULL) {
+		sp_remote__count_up(&shelf->disk_errors, 1);
+		return;
+	}
+	if (judge(shelf, SP_ROW_CACHE_ROW, bytes, state->now) != SP_ROW_CACHE_ROW)
+		return;
+	copies = set_wanted(state, filed, FROM_FILE);
+	for (size_t i = 0; i < copies; i++) {
+		size_t at = state->misses[first[i].at].at;
+
+		read->found[at] = true;
+		shelf->codec->decode(shelf->dim, bytes, read->rows[at]);
+	}
+	sp_remote__count_up(&shelf->disk_hits, copies);
+	sp_row_cache_fill(shelf->cache, filed->key, bytes);
+}
+
+/* What the file does not answer has no row then. */
+static void read_file(read_state *state, sp_row_file *file, int64_t deadline_ns)
+{
+	for (size_t i = 0; i < state->filed_count; i++)
+		(void)set_wanted(state, &state->filed[i], NULL);
+	sp_row_file_read(file, state->filed, state->filed_count, take_from_file, state,
+			 deadline_ns);
 }
 
 /* ---- what has come ---- */
@@ -202,9 +329,9 @@ static void count_errors(const sp_tier_read *reads, size_t count)
 		sp_remote__count_up(&shelf_of(reads[r].tier)->errors, 1);
 }
 
-/* Waits for all rows that are wanted, copies them, and lets go of the fetches of others. */
-static sp_status collect(const read_state *state, const sp_tier_read *reads,
-			 const sp_remote_fetch *own, int64_t deadline_ns, bool fails, sp_error *err)
+/* Waits for all rows that were asked for, copies them, and lets go of the fetches of others. */
+static sp_status collect(const read_state *state, sp_remote_fetch *const own[2],
+			 int64_t deadline_ns, bool fails, sp_error *err)
 {
 	const sp_remote_fetch *last = NULL;
 	sp_status status = SP_OK;
@@ -213,43 +340,68 @@ static sp_status collect(const read_state *state, const sp_tier_read *reads,
 	for (size_t i = 0; i < state->miss_count; i++) {
 		const sp_remote_row *row = state->wanted[i];
 
+		if (row == NULL || row == FROM_FILE)
+			continue;
 		if (row->fetch != last)
 			in_time = sp_remote__fetch_wait(row->fetch, deadline_ns);
 		last = row->fetch;
-		if (!copy_out(reads, &state->misses[i], row, in_time) && fails && status == SP_OK)
+		if (!copy_out(state->reads, &state->misses[i], row, in_time) && fails &&
+		    status == SP_OK)
 			status = explain(row, in_time, err);
 	}
-	for (size_t i = 0; i < state->miss_count; i++)
-		if (state->wanted[i]->fetch != own)
-			sp_remote__fetch_release(state->wanted[i]->fetch);
+	for (size_t i = 0; i < state->miss_count; i++) {
+		sp_remote_row *row = state->wanted[i];
+
+		if (row != NULL && row != FROM_FILE && row->fetch != own[0] && row->fetch != own[1])
+			sp_remote__fetch_release(row->fetch);
+	}
 	return status;
 }
 
-static sp_status read_missed(read_state *state, const sp_tier_read *reads, size_t count,
-			     int64_t deadline_ns, sp_error *err)
+static void leave(sp_remote_fetch *own)
 {
-	sp_remote_store *store = shelf_of(reads[0].tier)->store;
-	int64_t limit_ns = sp_clock_now_ns() + store->options.limit_ms * MS;
-	sp_remote_fetch *own;
+	if (own == NULL)
+		return;
+	if (own->count != 0)
+		sp_remote__fetch_leave(own);
+	sp_remote__fetch_release(own);
+}
+
+/* Reads what the file has, and asks for the rest. */
+static sp_status ask_and_read(read_state *state, int64_t deadline_ns, sp_error *err)
+{
+	sp_remote_store *store = shelf_of(state->reads[0].tier)->store;
+	int64_t start_ns = sp_clock_now_ns(), limit_ns = start_ns + store->options.limit_ms * MS;
+	sp_remote_fetch *own[2] = {NULL, NULL};
+	sp_status asked, status;
+
+	if (deadline_ns != 0 && deadline_ns < limit_ns)
+		limit_ns = deadline_ns;
+	find_in_file(state, store->file);
+	asked = ask(&own[0], state, NULL, err);
+	if (asked == SP_OK && state->filed_count != 0) {
+		read_file(state, store->file, start_ns + (limit_ns - start_ns) / 2);
+		asked = ask(&own[1], state, own[0], err);
+	}
+	/* Without memory there is nothing to wait for. */
+	status = collect(state, own, asked == SP_OK ? limit_ns : start_ns, store->options.fails,
+			 asked == SP_OK ? err : NULL);
+	leave(own[0]);
+	leave(own[1]);
+	return asked != SP_OK ? asked : status;
+}
+
+static sp_status read_missed(read_state *state, size_t count, int64_t deadline_ns, sp_error *err)
+{
 	sp_status status;
 
 	if (state->miss_count == 0)
 		return SP_OK;
 	for (size_t at = 0; at < state->miss_count;)
-		at = group_misses(state, reads, at);
-	own = sp_remote__fetch_create(store, state->miss_count, state->bytes);
-	SP_NEED_MEMORY(own, err, "%zu rows from %s", state->miss_count, store->source->title);
-	want(state, reads, own);
-	if (own->count != 0)
-		sp_remote__fetch_send(own);
-	if (deadline_ns != 0 && deadline_ns < limit_ns)
-		limit_ns = deadline_ns;
-	status = collect(state, reads, own, limit_ns, store->options.fails, err);
-	if (own->count != 0)
-		sp_remote__fetch_leave(own);
-	sp_remote__fetch_release(own);
+		at = group_misses(state, at);
+	status = ask_and_read(state, deadline_ns, err);
 	if (status != SP_OK)
-		count_errors(reads, count);
+		count_errors(state->reads, count);
 	return status;
 }
 
@@ -266,7 +418,7 @@ static sp_status remote_read(const sp_tier_read *reads, size_t count, void *scra
 	lay_out(&state, &s, reads, count);
 	state.now = sp_remote__age(shelf_of(reads[0].tier)->store, sp_clock_now_ns());
 	read_caches(&state, reads, count);
-	return read_missed(&state, reads, count, deadline_ns, err);
+	return read_missed(&state, count, deadline_ns, err);
 }
 
 /* ---- the tier ---- */
@@ -279,6 +431,7 @@ static uint64_t load(const atomic_uint_least64_t *counter)
 static void remote_counters(const sp_tier *tier, sp_tier_counters *out)
 {
 	const sp_remote_shelf *shelf = shelf_of(tier);
+	const sp_row_file *file = shelf->store->file;
 
 	*out = (sp_tier_counters){
 		.asked = load(&shelf->asked),
@@ -287,13 +440,23 @@ static void remote_counters(const sp_tier *tier, sp_tier_counters *out)
 		.errors = load(&shelf->errors),
 		.bytes_read = load(&shelf->bytes_read),
 		.defaulted = load(&shelf->defaulted),
+		.disk_hits = load(&shelf->disk_hits),
+		.disk_errors = load(&shelf->disk_errors),
+		.disk_dropped = load(&shelf->disk_dropped),
+		.disks = file != NULL || shelf->store->lacks_file,
+		.disks_up = file != NULL && sp_row_file_is_on(file),
 	};
 	shelf->store->source->count(shelf->store, out);
 }
 
 static size_t remote_footprint(const sp_tier *tier)
 {
-	return sizeof(own_tier) + sp_row_cache_footprint(shelf_of(tier)->cache);
+	const sp_remote_shelf *shelf = shelf_of(tier);
+	const sp_row_file *file = shelf->store->file;
+	size_t bytes = sizeof(own_tier) + sp_row_cache_footprint(shelf->cache);
+
+	/* What all tables of the file share is the first one's. */
+	return file != NULL && shelf->table == 0 ? bytes + sp_row_file_footprint(file) : bytes;
 }
 
 static void remote_destroy(sp_tier *tier)
@@ -344,6 +507,9 @@ sp_status sp_remote_tier_open(sp_tier **out, sp_remote_shelf *shelf, sp_error *e
 		return status;
 	}
 	pthread_mutex_lock(&store->lock);
+	if (store->file != NULL)
+		shelf->table = sp_row_file_add_table(store->file, sp_remote__kept_size(shelf),
+						     shelf->row_count);
 	shelf->next = store->shelves;
 	store->shelves = shelf;
 	pthread_mutex_unlock(&store->lock);

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "storage/cache/row_cache.h"
 #include "storage/format/row_format.h"
+#include "storage/remote/row_file.h"
 #include "storage/table/tier.h"
 
 /*
@@ -23,6 +24,10 @@
  * waits until its deadline, or until the store's time limit has passed.  Keys without an answer by
  * then are answered by their default rows and counted, or the call fails.  Answers that come later
  * go to the cache.
+ *
+ * A store may have a file on the SSD, too (storage/remote/row_file.h).  Rows that come are written
+ * to it, and keys that it may have are not asked for, but read from it while the others are on
+ * their way, for half of the time at most; what it does not answer is a second fetch.
  *
  * Rows that may change at any time age: what is in memory is asked for again when it is older than
  * the table's keep_s.
@@ -45,6 +50,12 @@ typedef struct sp_remote_source {
 	 * one sp_remote_fetch_finish() is called, by any thread.
 	 */
 	void (*ask)(sp_remote_fetch *fetch);
+
+	/*
+	 * By a call that waits for a fetch: may do the work of the source's thread until
+	 * sp_remote_fetch_is_done() or the deadline, or return at once.  NULL: there is none to do.
+	 */
+	void (*help)(sp_remote_fetch *fetch, int64_t deadline_ns);
 
 	/* Bytes of fetch->own for `count` rows. */
 	size_t (*own_size)(size_t count);
@@ -70,7 +81,9 @@ struct sp_remote_shelf {
 	const sp_row_codec *codec;
 	sp_row_cache *cache;
 	size_t row_count; /* SIZE_MAX: unknown */
+	uint32_t table;   /* number in the store's file */
 	atomic_uint_least64_t asked, absent, hot_hits, errors, bytes_read, defaulted;
+	atomic_uint_least64_t disk_hits, disk_errors, disk_dropped;
 };
 
 /* ---- rows on their way ---- */
@@ -152,15 +165,18 @@ void sp_remote_run_lacks(sp_remote_fetch *fetch, const sp_remote_run *run, size_
 /* All answers have come, or will not come.  The fetch is not the source's any more. */
 void sp_remote_fetch_finish(sp_remote_fetch *fetch);
 
+bool sp_remote_fetch_is_done(sp_remote_fetch *fetch);
+
 /* ---- stores: shared by the tables of one model version ---- */
 
-enum { SP_REMOTE_CHAINS = 1 << 13, SP_REMOTE_CHAIN_LOCKS = 64 };
+enum { SP_REMOTE_CHAINS = 1 << 13 };
 
 typedef struct sp_remote_options {
 	int64_t limit_ms;   /* of a call; 0: 5 */
 	bool fails;         /* a call without an answer in time fails */
 	size_t cache_bytes; /* memory of each table */
 	sp_row_cache_policy policy;
+	sp_row_file_options file; /* folder NULL: none */
 } sp_remote_options;
 
 /* The first member of a source's own. */
@@ -170,14 +186,16 @@ struct sp_remote_store {
 	sp_remote_options options;
 	int64_t start_ns; /* stamps count from it */
 	uint64_t key_of_hash[2];
+	sp_row_file *file; /* NULL: none */
+	bool lacks_file;   /* it could not be opened, which is logged */
 
 	pthread_mutex_t lock; /* guards the next four */
 	sp_arena *arena;
 	sp_remote_shelf *shelves;
 	sp_remote_fetch *free;
 	size_t free_count;
-	pthread_mutex_t chain_locks[SP_REMOTE_CHAIN_LOCKS]; /* of every 64th chain each */
-	sp_remote_row *chains[SP_REMOTE_CHAINS];
+	atomic_uintptr_t
+		chains[SP_REMOTE_CHAINS]; /* the first row of each; the lowest bit: locked */
 };
 
 /* With one reference.  After a failure only sp_remote_store_fini() may be called. */

@@ -71,6 +71,8 @@ static sp_redis_client *make_client(bool is_cluster)
 	client->submitted_end = &client->submitted;
 	memset(client->shard_of, 0xff, sizeof(client->shard_of));
 	pthread_mutex_init(&client->lock, NULL);
+	pthread_mutex_init(&client->work, NULL);
+	pthread_mutex_lock(&client->work);
 	strcpy(client->address.servers[0].host, address.sun_path);
 	client->address.count = 1;
 	return client;
@@ -151,6 +153,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		sp_redis__link_lose(link, "the end");
 	if (ended != 2)
 		abort();
+	pthread_mutex_unlock(&client->work);
 	sp_redis_client_destroy(client);
 	return 0;
 }

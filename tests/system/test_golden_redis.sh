@@ -97,6 +97,10 @@ kept=$(ls "$work/answers" | wc -l)
 for model in $models; do
 	play "$model" ''
 done
+for model in ev-ctr ev-parts ev-tables; do # what a model asks for again may be on the disk
+	play "$model" ", \"ev_storage_type\": 12, \"ev_storage_path\": \"$work/disk\", \"ev_storage_size\": [1, 1048576]"
+done
+count 'nothing is left on the disk' rmdir "$work/disk"
 count 'rows are in Redis' sh -c "[ $(ask --scan --pattern '*@*{p0}' | wc -l) -gt 20 ]"
 for model in $models; do
 	[ "$model" != ev-incremental ] || export SP_GOLDEN_STEPS=4 # then it goes back
