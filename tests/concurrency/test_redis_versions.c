@@ -110,11 +110,28 @@ static void make_current(int full)
 	assert_ok(sp_redis_publication_go_back(&version, &options, full, &err), &err);
 }
 
+/* Whether the list of versions has `full` as the newest one, soon. */
+static bool is_newest(int full)
+{
+	char want[64], *list;
+	bool is = false;
+
+	snprintf(want, sizeof(want), "\"newest\":{\"full_step\":%d,", 1000 * full);
+	for (int i = 0; i < 400 && !is; i++) {
+		list = serving_processor_versions(processors[0].model);
+		is = list != NULL && strstr(list, want) != NULL;
+		free(list);
+		usleep(is ? 0 : 5000);
+	}
+	return is;
+}
+
 static void all_processors_go_back_together(void **state)
 {
 	(void)state;
 	make_current(-1);
 	await_both(1000.0 * (FULLS + 1));
+	assert_true(is_newest(FULLS + 2)); /* so that its lag is seen */
 	make_current(1000 * (FULLS + 2));
 	await_both(1000.0 * (FULLS + 2) + DELTAS);
 	make_current(-1);
