@@ -868,6 +868,18 @@ static void members_can_be_overridden(void **state)
 	assert_int_equal(config.session_num, 5);
 	sp_config_fini(&config);
 	sp_free(json);
+	/* What a host calls the model is not its name in Redis. */
+	assert_ok(sp_config_override(&json,
+				     "{" REQUIRED ", \"model_name\": \"ctr\", "
+				     "\"row_stream_model\": \"rows\"}",
+				     "{\"model_name\": \"default\"}", &err),
+		  &err);
+	config = parse(json);
+	assert_string_equal(config.model_name, "default");
+	assert_string_equal(config.redis_model, "ctr");
+	assert_string_equal(config.row_stream_model, "rows");
+	sp_config_fini(&config);
+	sp_free(json);
 	assert_int_equal(sp_config_override(&json, "{,}", "{}", &err), SP_INVALID);
 	assert_string_equal(err.text, "the configuration is not JSON: line 1");
 	assert_int_equal(sp_config_override(&json, "{}", "[]", &err), SP_INVALID);
