@@ -147,18 +147,21 @@ struct sp_redis_client {
 	sp_redis_client_options options;
 	sp_redis_address address;
 	pid_t owner; /* the process that has the thread */
-	int epoll, wake;
+	int epoll;   /* of the links */
+	int wake;    /* the thread polls it, and epoll */
+	int tell;    /* the caller that reads polls it, and epoll */
 	sp_thread_group *thread;
 
 	pthread_mutex_t work; /* taken before `lock` */
 	bool has_news;        /* something may be due before the thread wakes up */
 
-	pthread_mutex_t lock; /* guards the next eight */
+	pthread_mutex_t lock; /* guards the next nine */
 	sp_redis_batch *submitted, **submitted_end;
 	sp_redis_batch *free;
 	size_t free_count;
 	bool is_asleep, is_blind; /* the thread; blind: does not look at the connections */
-	bool is_read;             /* a caller reads */
+	bool is_read;             /* a caller reads: */
+	pthread_t reader;
 	atomic_bool closing;
 
 	sp_redis_link **links;
@@ -190,6 +193,9 @@ static inline void sp_redis__count(atomic_uint_least64_t *counter, uint64_t more
 
 /* Sends a batch that was started, or has the thread send it. */
 void sp_redis__client_submit(sp_redis_client *client, sp_redis_batch *batch);
+
+/* A batch is done. */
+void sp_redis__client_closed(sp_redis_client *client);
 
 /* By a link: an answer is complete; its values have been taken.  error: link->error. */
 void sp_redis__client_answered(sp_redis_link *link, const sp_redis_owed *owed);
