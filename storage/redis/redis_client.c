@@ -70,8 +70,12 @@ static void park(sp_redis_client *client, sp_redis_batch *batch, size_t command,
 static sp_redis_link *find_link(sp_redis_client *client, const sp_redis_batch *batch,
 				size_t command)
 {
-	if (!client->options.is_cluster)
-		return client->links[0];
+	if (!client->options.is_cluster) {
+		sp_redis_link *second = client->links[1];
+		bool is_its = batch->is_odd && batch->how.only_reads;
+
+		return is_its && second->state == SP_REDIS_READY ? second : client->links[0];
+	}
 	return sp_redis__map_find(client, batch->commands[command].slot, batch->how.only_reads);
 }
 
@@ -277,17 +281,11 @@ void sp_redis__client_changed(sp_redis_client *client, bool was_up, bool is_up)
 
 /* ---- links ---- */
 
-sp_redis_link *sp_redis__client_link(sp_redis_client *client, const sp_redis_server *server)
+static sp_redis_link *add_link(sp_redis_client *client, const sp_redis_server *server)
 {
 	sp_redis_link *link = NULL;
 	sp_redis_link **links;
 
-	for (size_t i = 0; i < client->link_count; i++)
-		if (client->links[i]->server.port == server->port &&
-		    strcmp(client->links[i]->server.host, server->host) == 0) {
-			client->links[i]->is_listed = true;
-			return client->links[i];
-		}
 	if (client->link_count == LINKS)
 		return NULL;
 	if (client->link_count == client->link_capacity) {
@@ -305,12 +303,31 @@ sp_redis_link *sp_redis__client_link(sp_redis_client *client, const sp_redis_ser
 	return link;
 }
 
+sp_redis_link *sp_redis__client_link(sp_redis_client *client, const sp_redis_server *server)
+{
+	for (size_t i = 0; i < client->link_count; i++)
+		if (client->links[i]->server.port == server->port &&
+		    strcmp(client->links[i]->server.host, server->host) == 0) {
+			client->links[i]->is_listed = true;
+			return client->links[i];
+		}
+	return add_link(client, server);
+}
+
 static sp_status add_links(sp_redis_client *client, sp_error *err)
 {
-	for (size_t i = 0; i < client->address.count; i++)
-		SP_NEED_MEMORY(sp_redis__client_link(client, &client->address.servers[i]) != NULL,
-			       err, "a connection to Redis");
+	sp_redis_link *link = NULL;
+
+	for (size_t i = 0; i < client->address.count; i++) {
+		link = sp_redis__client_link(client, &client->address.servers[i]);
+		SP_NEED_MEMORY(link, err, "a connection to Redis");
+	}
 	atomic_store(&client->servers, client->link_count);
+	if (client->options.is_cluster)
+		return SP_OK;
+	link = add_link(client, &client->address.servers[0]);
+	SP_NEED_MEMORY(link, err, "a connection to Redis");
+	link->is_second = true;
 	return SP_OK;
 }
 
@@ -327,6 +344,7 @@ static void send_submitted(sp_redis_client *client)
 	pthread_mutex_unlock(&client->lock);
 	for (; batch != NULL; batch = next) {
 		next = batch->next;
+		batch->is_odd = client->batches++ % 2 != 0;
 		/* The last command to fail gives the batch back. */
 		for (size_t i = 0, count = batch->count; i < count; i++)
 			route(client, batch, i);

@@ -11,7 +11,9 @@
 /*
  * A client of one Redis server, or of a Redis Cluster.
  *
- * There is one connection per server.  A thread of the client reads all answers, or a caller that
+ * There is one connection per server of a cluster, and there are two to a single server: reading
+ * batches take turns, since Redis answers all that it has read of a connection before it writes.
+ * A thread of the client reads all answers, or a caller that
  * waits; the thread connects and
  * reconnects by itself, with growing pauses, and in a cluster keeps to the map of slots
  * (CLUSTER SLOTS, MOVED, ASK).  A caller submits a batch of commands, which are sent one right

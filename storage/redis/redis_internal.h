@@ -40,7 +40,8 @@ struct sp_redis_batch {
 	bool is_broken;   /* memory was out, or arguments are missing */
 	sp_redis_how how;
 
-	size_t open; /* commands without an answer; the thread's */
+	size_t open; /* commands without an answer; the client's */
+	bool is_odd; /* for the second link, if it is ready */
 	sp_redis_value *values;
 	size_t value_count, value_capacity;
 	sp_buffer texts; /* values' texts; offsets, until the batch is done */
@@ -88,6 +89,7 @@ typedef struct sp_redis_link {
 	int fd; /* -1: none */
 	bool wants_write;
 	bool is_listed;   /* in the cluster's map */
+	bool is_second;   /* to a server that has another one, which is counted and logged */
 	bool told_down;   /* has been logged */
 	uint32_t failed;  /* attempts in a row */
 	int64_t next_ns;  /* DOWN: the next attempt; CONNECTING: the last moment */
@@ -164,8 +166,9 @@ struct sp_redis_client {
 	pthread_t reader;
 	atomic_bool closing;
 
-	sp_redis_link **links;
+	sp_redis_link **links; /* of a single server: two */
 	size_t link_count, link_capacity;
+	uint64_t batches; /* sent */
 	uint64_t random;
 
 	sp_redis_parked *parked;
