@@ -401,28 +401,38 @@ static void take_events(sp_redis_client *client)
 		sp_redis__link_on_event(events[i].data.ptr, events[i].events);
 }
 
+/* By the holder of `lock`. */
+static bool is_reader(const sp_redis_client *client)
+{
+	return client->is_read && pthread_equal(client->reader, pthread_self());
+}
+
 /* False: another caller reads. */
 static bool begin_reading(sp_redis_client *client)
 {
-	bool is_free;
+	bool is_own;
 
 	pthread_mutex_lock(&client->lock);
-	is_free = !client->is_read;
-	if (is_free)
+	if (!client->is_read)
 		client->reader = pthread_self();
 	client->is_read = true;
+	is_own = is_reader(client);
 	pthread_mutex_unlock(&client->lock);
-	return is_free;
+	return is_own;
 }
 
-static void end_reading(sp_redis_client *client)
+void sp_redis_client_stop_reading(sp_redis_client *client)
 {
-	bool is_owed = false;
+	bool is_own, is_owed = false;
 
 	/* Who finds it still set has sent what is seen below. */
 	pthread_mutex_lock(&client->lock);
-	client->is_read = false;
+	is_own = is_reader(client);
+	if (is_own)
+		client->is_read = false;
 	pthread_mutex_unlock(&client->lock);
+	if (!is_own)
+		return;
 	pthread_mutex_lock(&client->work);
 	for (size_t i = 0; i < client->link_count; i++)
 		is_owed = is_owed || client->links[i]->owed_count != 0;
@@ -436,7 +446,7 @@ void sp_redis__client_closed(sp_redis_client *client)
 	bool must_tell;
 
 	pthread_mutex_lock(&client->lock);
-	must_tell = client->is_read && !pthread_equal(client->reader, pthread_self());
+	must_tell = client->is_read && !is_reader(client);
 	pthread_mutex_unlock(&client->lock);
 	if (must_tell)
 		signal_fd(client->tell);
@@ -465,7 +475,6 @@ void sp_redis_client_read(sp_redis_client *client, int64_t deadline_ns,
 		if (has_news)
 			signal_fd(client->wake);
 	}
-	end_reading(client);
 }
 
 /* ---- the thread ---- */

@@ -13,11 +13,14 @@
  * A read looks up the cache of each table, in blocks of keys.  The misses of a table are sorted by
  * partition, in which order each wants its row, a repeat that of the first; when the rows have
  * come, or the time is over, they are copied to the places of their keys in the same order, which
- * is that of their memory.
+ * is that of their memory.  Many misses are asked for in pieces, so that the rows of the first are
+ * copied and filed while the others are still on their way.
  */
 
 enum {
 	CACHE_BLOCK = 32, /* keys that are looked up in the cache together */
+	PIECES = 8,       /* of a read's misses, of at least so many keys: */
+	PIECE_KEYS = 256,
 	MS = 1000000,
 };
 
@@ -27,6 +30,12 @@ typedef struct own_tier {
 	sp_remote_shelf *shelf;
 } own_tier;
 
+/* Misses that are asked for together, in one fetch. */
+typedef struct read_piece {
+	sp_remote_fetch *fetch;
+	size_t first, end;
+} read_piece;
+
 /* Arrays in the scratch. */
 typedef struct read_state {
 	sp_key_miss *misses;          /* [keys] by read and partition, which stands for the key */
@@ -34,7 +43,8 @@ typedef struct read_state {
 	sp_row_cache_answer *answers; /* [CACHE_BLOCK] */
 	void *rows;                   /* [CACHE_BLOCK] of the widest table */
 	size_t miss_count;
-	size_t bytes; /* of the rows that are wanted */
+	read_piece pieces[PIECES];
+	size_t piece_count;
 	sp_remote_stamp now;
 } read_state;
 
@@ -141,7 +151,7 @@ static void read_caches(read_state *state, const sp_tier_read *reads, size_t cou
 /* ---- what is wanted ---- */
 
 /* Sorts the misses of one read, which begin at `first`; returns the index after the last one. */
-static size_t group_misses(read_state *state, const sp_tier_read *reads, size_t first)
+static size_t group_misses(read_state *state, size_t first)
 {
 	uint32_t read = state->misses[first].read;
 	size_t end = first;
@@ -149,19 +159,52 @@ static size_t group_misses(read_state *state, const sp_tier_read *reads, size_t 
 	while (end < state->miss_count && state->misses[end].read == read)
 		end++;
 	sp_key_miss_sort(state->misses + first, end - first);
-	state->bytes += (end - first) * sp_remote__kept_size(shelf_of(reads[read].tier));
 	return end;
 }
 
-static void want(read_state *state, const sp_tier_read *reads, sp_remote_fetch *own)
+static size_t bytes_of(const read_state *state, const sp_tier_read *reads, const read_piece *piece)
 {
-	for (size_t i = 0; i < state->miss_count; i++) {
+	size_t bytes = 0;
+
+	for (size_t i = piece->first; i < piece->end; i++)
+		bytes += sp_remote__kept_size(shelf_of(reads[state->misses[i].read].tier));
+	return bytes;
+}
+
+static void want(read_state *state, const sp_tier_read *reads, const read_piece *piece)
+{
+	for (size_t i = piece->first; i < piece->end; i++) {
 		const sp_key_miss *miss = &state->misses[i];
 		const sp_tier_read *read = &reads[miss->read];
 
-		state->wanted[i] = sp_remote__fetch_want(own, shelf_of(read->tier),
+		state->wanted[i] = sp_remote__fetch_want(piece->fetch, shelf_of(read->tier),
 							 read->keys[miss->at], (uint32_t)miss->key);
 	}
+}
+
+/* Asks for all misses; the first pieces are on their way while the others are made. */
+static sp_status ask(read_state *state, const sp_tier_read *reads, sp_error *err)
+{
+	sp_remote_store *store = shelf_of(reads[0].tier)->store;
+	size_t size = state->miss_count / PIECES + 1;
+
+	if (size < PIECE_KEYS)
+		size = PIECE_KEYS;
+	for (size_t first = 0; first < state->miss_count; first += size) {
+		read_piece *piece = &state->pieces[state->piece_count];
+
+		piece->first = first;
+		piece->end = first + size < state->miss_count ? first + size : state->miss_count;
+		piece->fetch = sp_remote__fetch_create(store, piece->end - first,
+						       bytes_of(state, reads, piece));
+		SP_NEED_MEMORY(piece->fetch, err, "%zu rows from %s", state->miss_count,
+			       store->source->title);
+		state->piece_count++;
+		want(state, reads, piece);
+		if (piece->fetch->count != 0)
+			sp_remote__fetch_send(piece->fetch);
+	}
+	return SP_OK;
 }
 
 /* ---- what has come ---- */
@@ -202,15 +245,15 @@ static void count_errors(const sp_tier_read *reads, size_t count)
 		sp_remote__count_up(&shelf_of(reads[r].tier)->errors, 1);
 }
 
-/* Waits for all rows that are wanted, copies them, and lets go of the fetches of others. */
+/* Waits for the rows of a piece, copies them, and lets go of their fetches. */
 static sp_status collect(const read_state *state, const sp_tier_read *reads,
-			 const sp_remote_fetch *own, int64_t deadline_ns, bool fails, sp_error *err)
+			 const read_piece *piece, int64_t deadline_ns, bool fails, sp_error *err)
 {
 	const sp_remote_fetch *last = NULL;
 	sp_status status = SP_OK;
 	bool in_time = true;
 
-	for (size_t i = 0; i < state->miss_count; i++) {
+	for (size_t i = piece->first; i < piece->end; i++) {
 		const sp_remote_row *row = state->wanted[i];
 
 		if (row->fetch != last)
@@ -219,9 +262,12 @@ static sp_status collect(const read_state *state, const sp_tier_read *reads,
 		if (!copy_out(reads, &state->misses[i], row, in_time) && fails && status == SP_OK)
 			status = explain(row, in_time, err);
 	}
-	for (size_t i = 0; i < state->miss_count; i++)
-		if (state->wanted[i]->fetch != own)
+	for (size_t i = piece->first; i < piece->end; i++)
+		if (state->wanted[i]->fetch != piece->fetch)
 			sp_remote__fetch_release(state->wanted[i]->fetch);
+	if (piece->fetch->count != 0)
+		sp_remote__fetch_leave(piece->fetch);
+	sp_remote__fetch_release(piece->fetch);
 	return status;
 }
 
@@ -230,24 +276,24 @@ static sp_status read_missed(read_state *state, const sp_tier_read *reads, size_
 {
 	sp_remote_store *store = shelf_of(reads[0].tier)->store;
 	int64_t limit_ns = sp_clock_now_ns() + store->options.limit_ms * MS;
-	sp_remote_fetch *own;
 	sp_status status;
 
 	if (state->miss_count == 0)
 		return SP_OK;
 	for (size_t at = 0; at < state->miss_count;)
-		at = group_misses(state, reads, at);
-	own = sp_remote__fetch_create(store, state->miss_count, state->bytes);
-	SP_NEED_MEMORY(own, err, "%zu rows from %s", state->miss_count, store->source->title);
-	want(state, reads, own);
-	if (own->count != 0)
-		sp_remote__fetch_send(own);
+		at = group_misses(state, at);
+	status = ask(state, reads, err);
 	if (deadline_ns != 0 && deadline_ns < limit_ns)
 		limit_ns = deadline_ns;
-	status = collect(state, reads, own, limit_ns, store->options.fails, err);
-	if (own->count != 0)
-		sp_remote__fetch_leave(own);
-	sp_remote__fetch_release(own);
+	for (size_t p = 0; p < state->piece_count; p++) {
+		bool fails = store->options.fails && status == SP_OK;
+		sp_status one = collect(state, reads, &state->pieces[p], limit_ns, fails, err);
+
+		if (status == SP_OK)
+			status = one;
+	}
+	if (store->source->stop_helping != NULL)
+		store->source->stop_helping(store);
 	if (status != SP_OK)
 		count_errors(reads, count);
 	return status;

@@ -48,9 +48,12 @@ typedef struct sp_remote_source {
 
 	/*
 	 * By a call that waits for a fetch: may do the work of the source's thread until
-	 * sp_remote_fetch_is_done() or the deadline, or return at once.  NULL: there is none to do.
+	 * sp_remote_fetch_is_done() or the deadline, or return at once.  Between two fetches the
+	 * call does other things for a short time; after the last one it stops.  NULL: there is no
+	 * such work.
 	 */
 	void (*help)(sp_remote_fetch *fetch, int64_t deadline_ns);
+	void (*stop_helping)(sp_remote_store *store);
 
 	/* Bytes of fetch->own for `count` rows. */
 	size_t (*own_size)(size_t count);
