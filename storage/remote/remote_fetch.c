@@ -17,7 +17,6 @@
 enum {
 	KEPT_FETCHES = 64,
 	KEPT_BYTES = 4 << 20,
-	AHEAD = 8, /* rows whose memory is prefetched */
 };
 
 /* ---- life ---- */
@@ -137,6 +136,11 @@ static void unlock_chain(atomic_uintptr_t *chain, const sp_remote_row *first)
 	atomic_store_explicit(chain, (uintptr_t)first, memory_order_release);
 }
 
+void sp_remote__fetch_expect(const sp_remote_fetch *own, const sp_remote_shelf *shelf, int64_t key)
+{
+	__builtin_prefetch(chain_of(own->store, shelf, key), 1);
+}
+
 sp_remote_row *sp_remote__fetch_want(sp_remote_fetch *own, sp_remote_shelf *shelf, int64_t key,
 				     uint32_t partition)
 {
@@ -198,9 +202,12 @@ static void file_away(sp_remote_fetch *fetch)
 	for (const sp_remote_row *row = fetch->rows; row < end; row++) {
 		sp_remote_row_state state = sp_remote__row_state(row, true);
 
-		if (end - row > AHEAD)
-			__builtin_prefetch(
-				chain_of(fetch->store, row[AHEAD].shelf, row[AHEAD].key));
+		if (end - row > SP_REMOTE_AHEAD) {
+			const sp_remote_row *later = row + SP_REMOTE_AHEAD;
+
+			sp_remote__fetch_expect(fetch, later->shelf, later->key);
+			sp_row_cache_expect(later->shelf->cache, later->key);
+		}
 		if (state != SP_REMOTE_ROW_OPEN)
 			keep(row, state);
 		if (state == SP_REMOTE_ROW_FOUND)

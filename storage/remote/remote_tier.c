@@ -177,6 +177,12 @@ static void want(read_state *state, const sp_tier_read *reads, const read_piece 
 		const sp_key_miss *miss = &state->misses[i];
 		const sp_tier_read *read = &reads[miss->read];
 
+		if (i + SP_REMOTE_AHEAD < piece->end) {
+			const sp_key_miss *later = miss + SP_REMOTE_AHEAD;
+
+			sp_remote__fetch_expect(piece->fetch, shelf_of(reads[later->read].tier),
+						reads[later->read].keys[later->at]);
+		}
 		state->wanted[i] = sp_remote__fetch_want(piece->fetch, shelf_of(read->tier),
 							 read->keys[miss->at], (uint32_t)miss->key);
 	}

@@ -235,6 +235,10 @@ sp_remote_fetch *sp_remote__fetch_create(sp_remote_store *store, size_t count, s
 sp_remote_row *sp_remote__fetch_want(sp_remote_fetch *own, sp_remote_shelf *shelf, int64_t key,
 				     uint32_t partition);
 
+/* Prefetches what sp_remote__fetch_want() needs, some SP_REMOTE_AHEAD rows before. */
+enum { SP_REMOTE_AHEAD = 8 };
+void sp_remote__fetch_expect(const sp_remote_fetch *own, const sp_remote_shelf *shelf, int64_t key);
+
 /* By its owner, once after sending. */
 void sp_remote__fetch_leave(sp_remote_fetch *fetch);
 
