@@ -165,7 +165,7 @@ bool sp_remote_fetch_is_done(sp_remote_fetch *fetch);
 
 /* ---- stores: shared by the tables of one model version ---- */
 
-enum { SP_REMOTE_CHAINS = 1 << 13 };
+enum { SP_REMOTE_CHAINS = 1 << 15 };
 
 typedef struct sp_remote_options {
 	int64_t limit_ms;   /* of a call; 0: 5 */
