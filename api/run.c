@@ -74,9 +74,12 @@ static sp_status run(const call *c, serving_processor_result *result, sp_error *
 	return SP_OK;
 }
 
+/* Enough for a small answer; malloc() keeps a block of up to 1,032 bytes for the next one. */
+enum { RESULT_BYTES = 896 };
+
 static sp_status make_result(serving_processor_result **out, sp_error *err)
 {
-	sp_arena *arena = sp_arena_create(16 << 10);
+	sp_arena *arena = sp_arena_create(RESULT_BYTES);
 	serving_processor_result *result = arena != NULL ? sp_arena_zeros(arena, 1, sizeof(*result))
 							 : NULL;
 

@@ -24,6 +24,12 @@ void *sp_alloc_resize(void *old, size_t count, size_t size);
 /* `align` is a power of two and at least sizeof(void *); sp_free() frees it. */
 void *sp_alloc_aligned(size_t align, size_t size);
 
+/*
+ * Zeros on cache lines of their own: for what one thread writes in every request while others write
+ * their own of the same kind.
+ */
+void *sp_alloc_apart(size_t size);
+
 /* A terminated copy. */
 char *sp_alloc_text(const char *text);
 

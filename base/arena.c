@@ -30,16 +30,20 @@ enum { SINGLE_BLOCKS = true };
 enum { SINGLE_BLOCKS = false };
 #endif
 
+enum { LINE = 64 };
+
 typedef struct chunk chunk;
 
 struct chunk {
 	chunk *older;
+	void *block; /* that it is in */
 	size_t size; /* of the bytes after this header */
 	size_t used;
-	char pad[64 - sizeof(chunk *) - 2 * sizeof(size_t)];
+	char pad[LINE - sizeof(chunk *) - sizeof(void *) - 2 * sizeof(size_t)];
 };
 
 struct sp_arena {
+	void *block; /* that it is in */
 	chunk *newest;
 	size_t chunk_size;
 	size_t first_size; /* of the first chunk after a reset */
@@ -48,12 +52,30 @@ struct sp_arena {
 	owned *newest_owned;
 };
 
+/*
+ * `size` bytes, a multiple of LINE, on cache lines of their own, in a *block to be freed.  malloc()
+ * keeps small blocks for the thread's next call, as posix_memalign() does not; but a checker sees
+ * the end of a block only where nothing is left behind it.
+ */
+static void *alloc_lines(size_t size, void **block)
+{
+	size_t total;
+
+	if (SINGLE_BLOCKS)
+		return *block = sp_alloc_aligned(LINE, size);
+	*block = sp_size_add(&total, size, LINE - 1) ? sp_alloc(total) : NULL;
+	return *block != NULL ? (char *)*block + (-(uintptr_t)*block & (LINE - 1)) : NULL;
+}
+
 sp_arena *sp_arena_create(size_t chunk_size)
 {
-	sp_arena *arena = sp_alloc_zero(1, sizeof(*arena));
+	void *block;
+	sp_arena *arena = alloc_lines(LINE, &block);
 
+	_Static_assert(sizeof(*arena) <= LINE, "an arena is one line");
 	if (arena != NULL)
-		arena->chunk_size = arena->first_size = chunk_size;
+		*arena = (sp_arena){
+			.block = block, .chunk_size = chunk_size, .first_size = chunk_size};
 	return arena;
 }
 
@@ -67,7 +89,7 @@ static void free_chunks(sp_arena *arena)
 {
 	for (chunk *c = arena->newest, *older; c != NULL; c = older) {
 		older = c->older;
-		sp_free(c);
+		sp_free(c->block);
 	}
 	arena->newest = NULL;
 	shrink_footprint(arena, 0);
@@ -85,7 +107,7 @@ void sp_arena_destroy(sp_arena *arena)
 		return;
 	release_owned(arena);
 	free_chunks(arena);
-	sp_free(arena);
+	sp_free(arena->block);
 }
 
 /* NULL if the chunk has no room for `size` bytes. */
@@ -104,6 +126,7 @@ static chunk *add_chunk(sp_arena *arena, size_t size)
 {
 	size_t least = arena->newest == NULL ? arena->first_size : arena->chunk_size;
 	size_t body = size, total, footprint;
+	void *block;
 	chunk *c;
 
 	if ((!SINGLE_BLOCKS && !sp_size_round_up(&body, size > least ? size : least, 64)) ||
@@ -111,12 +134,12 @@ static chunk *add_chunk(sp_arena *arena, size_t size)
 	    !sp_size_add(&footprint, arena->footprint, total) ||
 	    sp_budget_grow(arena->budget, arena->footprint, footprint, footprint) == 0)
 		return NULL;
-	c = sp_alloc_aligned(64, total);
+	c = alloc_lines(total, &block);
 	if (c == NULL) {
 		sp_budget_shrink(arena->budget, footprint, arena->footprint);
 		return NULL;
 	}
-	*c = (chunk){.older = arena->newest, .size = body};
+	*c = (chunk){.older = arena->newest, .block = block, .size = body};
 	arena->newest = c;
 	arena->footprint = footprint;
 	return c;
@@ -173,7 +196,7 @@ void sp_arena_rewind(sp_arena *arena, sp_arena_mark mark)
 
 		arena->newest = c->older;
 		shrink_footprint(arena, arena->footprint - c->size - sizeof(*c));
-		sp_free(c);
+		sp_free(c->block);
 	}
 	if (arena->newest != NULL)
 		arena->newest->used = mark.used;

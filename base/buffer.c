@@ -50,7 +50,7 @@ static size_t next_capacity(const sp_buffer *buffer, size_t need)
 	return capacity - 1 > buffer->max_size ? buffer->max_size + 1 : capacity;
 }
 
-static bool make_room(sp_buffer *buffer, size_t size)
+static bool grow(sp_buffer *buffer, size_t size)
 {
 	size_t need, capacity;
 	char *data;
@@ -60,8 +60,6 @@ static bool make_room(sp_buffer *buffer, size_t size)
 		buffer->failed = true;
 		return false;
 	}
-	if (need <= buffer->capacity)
-		return true;
 	capacity = sp_budget_grow(buffer->budget, buffer->capacity, need,
 				  next_capacity(buffer, need));
 	data = capacity != 0 ? sp_alloc_resize(buffer->data, capacity, 1) : NULL;
@@ -74,6 +72,15 @@ static bool make_room(sp_buffer *buffer, size_t size)
 	buffer->data = data;
 	buffer->capacity = capacity;
 	return true;
+}
+
+/* Room for `size` bytes and a NUL behind them. */
+static inline bool make_room(sp_buffer *buffer, size_t size)
+{
+	if (!buffer->failed && size < buffer->capacity - buffer->size &&
+	    size <= buffer->max_size - buffer->size)
+		return true;
+	return grow(buffer, size);
 }
 
 char *sp_buffer_reserve(sp_buffer *buffer, size_t size)
@@ -94,11 +101,6 @@ void sp_buffer_append(sp_buffer *buffer, const void *data, size_t size)
 
 	if (at != NULL && size != 0)
 		memcpy(at, data, size);
-}
-
-void sp_buffer_append_text(sp_buffer *buffer, const char *text)
-{
-	sp_buffer_append(buffer, text, strlen(text));
 }
 
 void sp_buffer_append_char(sp_buffer *buffer, char c)

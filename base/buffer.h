@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/budget.h"
 #include "base/bytes.h"
@@ -37,7 +38,10 @@ void sp_buffer_fini(sp_buffer *buffer);
 void sp_buffer_clear(sp_buffer *buffer);
 
 void sp_buffer_append(sp_buffer *buffer, const void *data, size_t size);
-void sp_buffer_append_text(sp_buffer *buffer, const char *text);
+static inline void sp_buffer_append_text(sp_buffer *buffer, const char *text)
+{
+	sp_buffer_append(buffer, text, strlen(text)); /* a constant for most callers */
+}
 void sp_buffer_append_char(sp_buffer *buffer, char c);
 void sp_buffer_printf(sp_buffer *buffer, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -23,9 +23,10 @@ typedef struct sp_http_request {
 	char *url;
 	sp_http_header headers[SP_HTTP_HEADERS];
 	size_t header_count;
-	char *ca_file;     /* NULL: the system's */
-	bool may_redirect; /* once, to any host: a data node of WebHDFS */
-	bool failed;       /* out of memory, or too many headers */
+	char *ca_file;       /* NULL: the system's */
+	bool may_redirect;   /* once, to any host: a data node of WebHDFS */
+	bool is_conditional; /* 304, without a body, is an answer */
+	bool failed;         /* out of memory, or too many headers */
 } sp_http_request;
 
 /* Frees it, and overwrites its texts. */

@@ -28,6 +28,7 @@ typedef struct names_list {
 	bool is_tree;
 	bool is_stale; /* it tells nothing any more, but which tree to list instead of a part */
 	int64_t read_ns;
+	char etag[128], changed[48]; /* what the list is asked for with again; "": none */
 	sp_arena *arena;
 	sp_listing_of names; /* sorted, each once */
 } names_list;
@@ -199,10 +200,71 @@ static void settle(sp_listing_of *names)
 	names->count = kept;
 }
 
+/* The former list of the same folder that can be asked for with a condition, or NULL. */
+static const names_list *find_former(const names_list *list)
+{
+	const names_list *former = lists;
+
+	while (former != NULL && (!is_same_place(&former->folder, &list->folder) ||
+				  strcmp(former->folder.path, list->folder.path) != 0 ||
+				  (former->etag[0] == '\0' && former->changed[0] == '\0')))
+		former = former->next;
+	return former;
+}
+
+/* False: no memory. */
+static bool copy_listed(sp_listing_of *to, const sp_listing_of *from)
+{
+	to->items = sp_arena_zeros(to->arena, from->count + 1, sizeof(*to->items));
+	to->room = to->items != NULL ? from->count : 0;
+	for (size_t i = 0; i < to->room; i++) {
+		const char *name = sp_arena_text(to->arena, sp_bytes_of(from->items[i].name));
+
+		if (name == NULL)
+			return false;
+		to->items[i] = (sp_listed){.name = name, .is_folder = from->items[i].is_folder};
+	}
+	return to->items != NULL;
+}
+
+/*
+ * Takes over the names of a web server's folder from its former list, if there is one; they hold if
+ * the server says that nothing has changed.  What else was known of them is asked for again.
+ */
+static void take_over(names_list *list)
+{
+	const names_list *former;
+
+	pthread_mutex_lock(&lock);
+	former = find_former(list);
+	if (former != NULL && copy_listed(&list->names, &former->names)) {
+		list->names.count = former->names.count;
+		memcpy(list->etag, former->etag, sizeof(list->etag));
+		memcpy(list->changed, former->changed, sizeof(list->changed));
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/*
+ * Keeps what the list can be asked for with again.  One that was changed in the second in which it
+ * was sent may change once more in that second, which no tag or time need show.
+ */
+static void keep_tag(names_list *list, const sp_http_answer *answer)
+{
+	bool has_time = answer->changed_s != 0;
+	bool is_settled = !has_time || answer->date_s - answer->changed_s >= 2;
+
+	snprintf(list->etag, sizeof(list->etag), "%s", is_settled ? answer->etag : "");
+	snprintf(list->changed, sizeof(list->changed), "%s",
+		 is_settled && has_time ? answer->changed : "");
+}
+
 /* Reads all pages; SP_BUSY: a tree has too many. */
 static sp_status read_pages(names_list *list, sp_account *account, sp_error *err)
 {
-	sp_question question = {.ask = list->is_tree ? SP_ASK_TREE : SP_ASK_FOLDER};
+	sp_question question = {.ask = list->is_tree ? SP_ASK_TREE : SP_ASK_FOLDER,
+				.known_etag = list->etag,
+				.known_changed = list->changed};
 	sp_status status = SP_OK;
 	sp_http_answer answer;
 	sp_buffer body;
@@ -214,7 +276,12 @@ static sp_status read_pages(names_list *list, sp_account *account, sp_error *err
 			break;
 		}
 		status = ask(&answer, &body, &list->folder, account, &question, err);
+		if (status == SP_OK && answer.status == 304)
+			break;
 		if (status == SP_OK) {
+			if (page == 0)
+				list->names.count = 0;
+			keep_tag(list, &answer);
 			status = sp_protocol_read_names(&list->names, &list->folder,
 							(sp_bytes){body.data, body.size}, err);
 			failed(&list->folder, status, err);
@@ -240,8 +307,11 @@ static sp_status read_list(names_list **out, const sp_object_url *folder, sp_acc
 	list->is_tree = is_tree;
 	list->read_ns = sp_clock_now_ns();
 	list->arena = list->names.arena = sp_arena_create(16 << 10);
-	status = list->arena != NULL ? read_pages(list, account, err)
-				     : sp_no_memory(err, "the names in a folder");
+	status = list->arena != NULL ? SP_OK : sp_no_memory(err, "the names in a folder");
+	if (status == SP_OK && folder->kind == SP_OBJECT_HTTP)
+		take_over(list);
+	if (status == SP_OK)
+		status = read_pages(list, account, err);
 	if (status == SP_OK && list->names.count == 0 && sp_protocol_has_trees(folder->kind))
 		status = sp_error_set(err, SP_NOT_FOUND, "%s: there is nothing",
 				      sp_protocol_name(name, folder));

@@ -44,6 +44,19 @@ static void add_range(sp_http_request *out, const sp_question *q)
 				    q->first + q->size - 1);
 }
 
+/* A list that is as it was need not be sent again. */
+static void add_known(sp_http_request *out, const sp_question *q)
+{
+	bool has_etag = q->known_etag != NULL && q->known_etag[0] != '\0';
+	bool has_time = q->known_changed != NULL && q->known_changed[0] != '\0';
+
+	if (has_etag)
+		sp_http_request_add(out, "if-none-match", "%s", q->known_etag);
+	if (has_time)
+		sp_http_request_add(out, "if-modified-since", "%s", q->known_changed);
+	out->is_conditional = has_etag || has_time;
+}
+
 static void add_parameter(sp_buffer *query, const char *name, const char *value)
 {
 	sp_buffer_printf(query, "%s%s=", query->size != 0 ? "&" : "", name);
@@ -185,6 +198,8 @@ sp_status sp_protocol_ask(sp_http_request *out, const sp_object_url *url, sp_acc
 	out->method = q->ask == SP_ASK_ABOUT && url->kind != SP_OBJECT_HDFS ? "HEAD" : "GET";
 	if (url->kind != SP_OBJECT_HDFS && (q->ask == SP_ASK_RANGE || q->ask == SP_ASK_WHOLE))
 		add_range(out, q);
+	if (url->kind == SP_OBJECT_HTTP && q->ask == SP_ASK_FOLDER)
+		add_known(out, q);
 	status = sp_protocol_has_trees(url->kind) ? ask_bucket(out, url, &view, q, err)
 						  : ask_server(out, url, &view, q, err);
 	out->ca_file = view.ca_file;

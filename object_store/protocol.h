@@ -27,6 +27,9 @@ typedef struct sp_question {
 	uint64_t first, size; /* of the range; size > 0 */
 	const char *etag;     /* the object must still have it; NULL or "": not known */
 	const char *after;    /* the page of a list; NULL: the first */
+
+	/* SP_ASK_FOLDER of a web server: 304 if these are its tag and time; NULL or "": none. */
+	const char *known_etag, *known_changed;
 } sp_question;
 
 /* Whether a folder's whole tree can be listed at once. */

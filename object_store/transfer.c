@@ -128,7 +128,10 @@ static size_t on_header(char *data, size_t size, size_t count, void *context)
 	} else if (is_header(line, "etag", value)) {
 		snprintf(answer->etag, sizeof(answer->etag), "%.127s", value);
 	} else if (is_header(line, "last-modified", value)) {
+		snprintf(answer->changed, sizeof(answer->changed), "%.47s", value);
 		answer->changed_s = sp_listing_time(value);
+	} else if (is_header(line, "date", value)) {
+		answer->date_s = sp_listing_time(value);
 	}
 	return line.size;
 }
@@ -321,6 +324,19 @@ static bool is_lasting(CURLcode code)
 	       code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL;
 }
 
+/* Whether the transfer's time ended an attempt before it had any bytes, after others had failed. */
+static bool is_cut_short(const sp_transfer_run *run, CURLcode code)
+{
+	return code == CURLE_OPERATION_TIMEDOUT && run->attempts != 0 && !run->has_moved &&
+	       sp_clock_now_ns() + NS_PER_MS >= run->deadline_ns;
+}
+
+static bool is_good(const sp_transfer *t)
+{
+	return t->answer.status == 200 || t->answer.status == 206 ||
+	       (t->answer.status == 304 && t->run->request.is_conditional);
+}
+
 static void judge(sp_transfer *t, CURLcode code)
 {
 	sp_transfer_run *run = t->run;
@@ -328,11 +344,13 @@ static void judge(sp_transfer *t, CURLcode code)
 	if (run->stopped != SP_OK) {
 		t->error = run->why;
 		t->status = run->why.status = run->stopped;
+	} else if (is_cut_short(run, code)) {
+		t->status = SP_BUSY; /* the error of the attempt before says more, and stays */
 	} else if (code != CURLE_OK) {
 		sp_error_set(&t->error, SP_IO, "%s",
 			     run->reason[0] != '\0' ? run->reason : curl_easy_strerror(code));
 		t->status = is_lasting(code) ? SP_IO : SP_BUSY;
-	} else if (t->answer.status != 200 && t->answer.status != 206) {
+	} else if (!is_good(t)) {
 		refuse(t);
 		return;
 	} else {

@@ -27,7 +27,9 @@ typedef struct sp_http_answer {
 	bool has_range;  /* Content-Range is there, and the next three are from it */
 	uint64_t first, last, total;
 	char etag[128];    /* "": none */
-	int64_t changed_s; /* Last-Modified; 0: none */
+	char changed[48];  /* Last-Modified, as it came; "": none */
+	int64_t changed_s; /* and as Unix time; 0: none */
+	int64_t date_s;    /* Date, as Unix time; 0: none */
 } sp_http_answer;
 
 typedef struct sp_transfer sp_transfer;
@@ -45,7 +47,10 @@ struct sp_transfer {
 	 */
 	sp_status (*take)(sp_transfer *transfer, const char *data, size_t size, sp_error *err);
 
-	/* Judges a complete answer in the same way; NULL: it is good. */
+	/*
+	 * Judges a complete answer in the same way; NULL: it is good.  Its status is 304 if that is
+	 * what the request asked for (is_conditional).
+	 */
 	sp_status (*judge)(sp_transfer *transfer, sp_error *err);
 
 	/* The last call: the result is in `status` and `error`.  May free the transfer. */

@@ -185,6 +185,12 @@ static void append_counters(sp_buffer *json, const sp_table_counters *c)
 				 ",\"round_trip_us\":%" PRIu64,
 				 c->defaulted, c->servers, c->servers_up, c->round_trips,
 				 c->round_trip_ns / 1000);
+	if (c->disks != 0)
+		sp_buffer_printf(
+			json,
+			",\"disks\":%" PRIu64 ",\"disks_up\":%" PRIu64 ",\"disk_hits\":%" PRIu64
+			",\"disk_errors\":%" PRIu64 ",\"disk_dropped\":%" PRIu64,
+			c->disks, c->disks_up, c->disk_hits, c->disk_errors, c->disk_dropped);
 }
 
 static void append_table(sp_buffer *json, const sp_table *table)

@@ -66,7 +66,7 @@ cat >one.sh <<'END'
 # one.sh TOP SECONDS TARGET: what it finds interesting goes to seeds/, the corpus of the tree stays as it is
 name=${3##*/fuzz_}
 mkdir "seeds/$name"
-if "$3" -max_total_time="$2" -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
+if "$3" -max_total_time="$2" -timeout=60 -rss_limit_mb=4096 -print_final_stats=1 \
 	-artifact_prefix="found/$name-" "seeds/$name" "$1/tests/fuzz/corpus/$name" >"found/$name.log" 2>&1; then
 	echo "PASS: $name, $(sed -n 's/^stat::number_of_executed_units: *//p' "found/$name.log") inputs"
 else

@@ -5,7 +5,8 @@
 #
 # A program counts its own cases ("[  PASSED  ] N test(s)."); one that does not
 # is one case.  One that failed without saying how often failed once.  What a
-# test left out ("skipped: NAME: REASON") is told as well.
+# test left out ("skipped: NAME: REASON") is told as well.  A log that shows a
+# secret of the tests, all of which have "s3cr3t" in them, is a failure, too.
 set -u
 case ${1:-} in
 -h | --help | help)
@@ -36,6 +37,11 @@ for result in $(find tests -name '*.trs' | sort); do
 	esac
 	passed=$((passed + good))
 	failed=$((failed + bad))
+done
+for log in $(grep -rl --include='*.log' s3cr3t tests); do
+	echo "---- $log shows a secret"
+	grep -m 5 s3cr3t "$log"
+	failed=$((failed + 1))
 done
 [ $((passed + failed)) -gt 0 ] || failed=1
 echo "$passed passed, $failed failed"

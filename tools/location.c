@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/folder.h"
 #include "incremental/discover.h"
 #include "storage/image/image.h"
 
@@ -44,9 +45,28 @@ static const char *without_index(const char *path, sp_arena *arena)
 	return sp_arena_text(arena, text);
 }
 
-sp_status sp_location_find(sp_location *out, const char *path, sp_arena *arena, sp_error *err)
+static sp_status find_version(sp_location *out, const char *path, sp_arena *arena, sp_error *err)
 {
 	sp_discovery found;
+	struct stat info;
+	bool is_folder;
+
+	/* A store that refuses to tell, or is away, is no folder without a checkpoint. */
+	SP_TRY(sp_folder_find(&is_folder, &info, path, S_IFDIR, err));
+	if (!is_folder)
+		return sp_error_set(err, SP_NOT_FOUND,
+				    "%s is no SavedModel, checkpoint, folder of checkpoints, or "
+				    "image",
+				    path);
+	SP_TRY(sp_discover_version(&found, path, NULL, arena, err));
+	out->kind = SP_LOCATION_CHECKPOINT_DIR;
+	out->full_prefix = found.version.full_prefix;
+	out->delta_prefix = found.version.delta_prefix;
+	return SP_OK;
+}
+
+sp_status sp_location_find(sp_location *out, const char *path, sp_arena *arena, sp_error *err)
+{
 	const char *prefix = without_index(path, arena);
 
 	*out = (sp_location){.path = path};
@@ -61,16 +81,8 @@ sp_status sp_location_find(sp_location *out, const char *path, sp_arena *arena, 
 		out->kind = SP_LOCATION_SAVED_MODEL;
 		if (existing(path, "/variables/variables.index", arena) != NULL)
 			out->full_prefix = sp_arena_printf(arena, "%s/variables/variables", path);
-	} else if (sp_file_is_directory(path)) {
-		SP_TRY(sp_discover_version(&found, path, NULL, arena, err));
-		out->kind = SP_LOCATION_CHECKPOINT_DIR;
-		out->full_prefix = found.version.full_prefix;
-		out->delta_prefix = found.version.delta_prefix;
 	} else {
-		return sp_error_set(err, SP_NOT_FOUND,
-				    "%s is no SavedModel, checkpoint, folder of checkpoints, or "
-				    "image",
-				    path);
+		return find_version(out, path, arena, err);
 	}
 	return SP_OK;
 }

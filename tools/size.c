@@ -172,7 +172,7 @@ static sp_status load(sp_version_memory *out, sizing *s, sp_error *err)
 	sp_status status;
 
 	if (s->config.ev_storage_type == SP_STORAGE_DRAM_SSDHASH)
-		s->ssd_bytes = (size_t)s->config.ev_storage_size;
+		s->ssd_bytes = (size_t)s->config.ev_storage_size[0];
 	s->config.ev_storage_type = 0;
 	s->config.embeddings.image_folder = NULL;
 	s->config.embeddings.leave_out = note_table;

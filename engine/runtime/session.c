@@ -84,7 +84,7 @@ static bool session_init(sp_session *session, const sp_plan *plans, size_t count
 sp_status sp_session__create(sp_session **out, const sp_program *program, const sp_plan *plans,
 			     size_t plan_count, size_t workspace_limit, sp_error *err)
 {
-	sp_session *session = sp_alloc_zero(1, sizeof(*session));
+	sp_session *session = sp_alloc_apart(sizeof(*session));
 
 	*out = NULL;
 	if (session != NULL) {

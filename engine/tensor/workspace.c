@@ -41,7 +41,7 @@ struct sp_workspace {
 
 sp_workspace *sp_workspace_create(size_t limit)
 {
-	sp_workspace *workspace = sp_alloc_zero(1, sizeof(*workspace));
+	sp_workspace *workspace = sp_alloc_apart(sizeof(*workspace));
 
 	if (workspace == NULL)
 		return NULL;

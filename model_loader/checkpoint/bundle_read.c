@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/little_endian.h"
 #include "base/varint.h"
 #include "model_loader/checkpoint/bundle_internal.h"
 
@@ -49,14 +50,6 @@ static uint32_t add_length(uint32_t crc, uint64_t length)
 	return sp_crc32c(crc, &bytes, length <= UINT32_MAX ? 4 : 8);
 }
 
-static uint32_t load_checksum(const uint8_t *at)
-{
-	uint32_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return le32toh(value);
-}
-
 /* Points the views to the strings in the stored bytes. */
 static sp_status split_strings(const sp_bundle_record *record, sp_bytes *items, size_t count,
 			       const uint8_t *stored, sp_error *err)
@@ -72,7 +65,7 @@ static sp_status split_strings(const sp_bundle_record *record, sp_bytes *items, 
 		crc = add_length(crc, length);
 		items[i].size = (size_t)length;
 	}
-	if (end - at < 4 || load_checksum(at) != sp_crc32c_mask(crc))
+	if (end - at < 4 || sp_le32_at(at) != sp_crc32c_mask(crc))
 		return sp_error_set(err, SP_CORRUPT,
 				    "the lengths of its strings fail their checksum");
 	crc = sp_crc32c(crc, at, (size_t)(end - at));

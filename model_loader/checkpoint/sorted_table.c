@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/little_endian.h"
 #include "base/varint.h"
 #include "model_loader/checkpoint/snappy.h"
 
@@ -25,11 +26,6 @@ typedef struct collector {
 	size_t capacity;
 	size_t key_bytes_left;
 } collector;
-
-static uint32_t load32(const uint8_t *at)
-{
-	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
 
 int sp_table_key_compare(sp_bytes a, sp_bytes b)
 {
@@ -59,7 +55,7 @@ static sp_status read_block(sp_bytes *out, sp_bytes file, handle at, sp_arena *a
 	*out = (sp_bytes){file.data + at.offset, (size_t)at.size};
 	trailer = (const uint8_t *)out->data + out->size;
 	crc = sp_crc32c(0, out->data, out->size + 1);
-	if (sp_crc32c_mask(crc) != load32(trailer + 1))
+	if (sp_crc32c_mask(crc) != sp_le32_at(trailer + 1))
 		return sp_error_set(err, SP_CORRUPT, "the block at byte %llu fails its checksum",
 				    (unsigned long long)at.offset);
 	if (*trailer == SNAPPY)
@@ -117,19 +113,19 @@ static bool find_restarts(restarts *out, sp_bytes block, size_t *entries_size)
 
 	if (block.size < 4)
 		return false;
-	out->left = load32(end - 4);
+	out->left = sp_le32_at(end - 4);
 	if (out->left == 0 || out->left > (block.size - 4) / 4)
 		return false;
 	*entries_size = block.size - 4 - (size_t)out->left * 4;
 	out->at = end - 4 - (size_t)out->left * 4;
-	return load32(out->at) == 0;
+	return sp_le32_at(out->at) == 0;
 }
 
 /* Whether an entry at `offset` with `shared` bytes in common agrees with the restarts. */
 static bool pass_restart(restarts *r, size_t offset, uint32_t shared)
 {
-	if (r->left == 0 || load32(r->at) != offset)
-		return r->left == 0 || load32(r->at) > offset;
+	if (r->left == 0 || sp_le32_at(r->at) != offset)
+		return r->left == 0 || sp_le32_at(r->at) > offset;
 	r->at += 4;
 	r->left--;
 	return shared == 0;
@@ -206,7 +202,7 @@ static sp_status read_footer(handle *index, sp_bytes file, sp_arena *arena, sp_e
 				    file.size);
 	at = (const uint8_t *)file.data + file.size - FOOTER_SIZE;
 	end = magic = at + HANDLES_SIZE;
-	if (((uint64_t)load32(magic + 4) << 32 | load32(magic)) != MAGIC)
+	if (((uint64_t)sp_le32_at(magic + 4) << 32 | sp_le32_at(magic)) != MAGIC)
 		return sp_error_set(err, SP_CORRUPT, "this is no sorted table (wrong magic)");
 	if (!read_handle(&at, end, &metaindex) || !read_handle(&at, end, index))
 		return sp_error_set(err, SP_CORRUPT, "the footer holds no valid handles");

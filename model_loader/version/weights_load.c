@@ -170,9 +170,16 @@ static sp_status complete(sp_weights *weights, size_t entry, sp_error *why)
 	return status;
 }
 
+/* Whether another attempt may succeed: a server of rows is away, or memory is short. */
+static bool may_pass(sp_status status)
+{
+	return status == SP_IO || status == SP_DEADLINE || status == SP_BUSY ||
+	       status == SP_NO_MEMORY || status == SP_CANCELLED;
+}
+
 /*
- * The first weights of a model decide which signatures are served: incomplete ones are taken out.
- * Later weights must be complete.
+ * The first weights of a model decide which signatures are served: incomplete ones are taken out,
+ * but not for a failure that may pass.  Later weights must be complete.
  */
 static sp_status complete_all(sp_weights *weights, sp_error *err)
 {
@@ -184,7 +191,7 @@ static sp_status complete_all(sp_weights *weights, sp_error *err)
 
 		if (model->refused[i] != NULL || complete(weights, i, &why) == SP_OK)
 			continue;
-		if (i == model->default_signature || model->settled)
+		if (i == model->default_signature || model->settled || may_pass(why.status))
 			return sp_error_set(err, why.status, "signature '%s': %s",
 					    model->saved.signatures[i].name, why.text);
 		SP_TRY(sp_model__refuse(model, i, &why, err));

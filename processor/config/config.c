@@ -128,16 +128,19 @@ static sp_status take_integer(const sp_config_key *key, const cJSON *item, void 
 	return find_integer(key, item, field, err);
 }
 
-/* Only the first one is used. */
+/* Only the first two are used. */
 static sp_status take_integers(const sp_config_key *key, const cJSON *item, void *field,
 			       sp_arena *arena, sp_error *err)
 {
 	const cJSON *element;
-	int64_t value;
+	int64_t *out = field, unused;
+	size_t count = 0;
 
 	(void)arena;
-	cJSON_ArrayForEach (element, item)
-		SP_TRY(find_integer(key, element, element == item->child ? field : &value, err));
+	cJSON_ArrayForEach (element, item) {
+		SP_TRY(find_integer(key, element, count < 2 ? &out[count] : &unused, err));
+		count++;
+	}
 	return SP_OK;
 }
 

@@ -85,8 +85,8 @@ typedef struct sp_config {
 	sp_shard_server *shard_server;
 	int64_t ev_storage_type; /* 12: rows that do not fit in memory are put on an SSD */
 	const char *ev_storage_path;
-	int64_t ev_storage_size; /* bytes per table in memory; the SSD's size is not used */
-	int64_t ev_cache_policy; /* an sp_row_cache_policy */
+	int64_t ev_storage_size[2]; /* bytes per table in memory; of the file of rows in Redis */
+	int64_t ev_cache_policy;    /* an sp_row_cache_policy */
 	int64_t ev_storage_read_threads;
 	int64_t feature_store_type; /* an sp_feature_store */
 	const char *redis_url;      /* NULL: not given; so the next two */

@@ -76,19 +76,30 @@ static sp_status settle_listening(sp_config *config, sp_error *err)
 		"configuration key 'shard_listen'");
 }
 
+static bool is_in_redis(const sp_config *config)
+{
+	return config->feature_store_type == SP_FEATURES_IN_REDIS ||
+	       config->feature_store_type == SP_FEATURES_IN_REDIS_CLUSTER;
+}
+
 /* DeepRec's default size. */
 static const int64_t DEFAULT_STORAGE_SIZE = INT64_C(1) << 30;
 
 static sp_status settle_storage(sp_config *config, sp_error *err)
 {
-	if (config->ev_storage_size == 0)
-		config->ev_storage_size = DEFAULT_STORAGE_SIZE;
+	if (config->ev_storage_size[0] == 0)
+		config->ev_storage_size[0] = DEFAULT_STORAGE_SIZE;
 	if (config->ev_storage_type != SP_STORAGE_DRAM_SSDHASH)
 		return SP_OK;
 	if (config->ev_storage_path == NULL || config->ev_storage_path[0] == '\0')
 		return sp_error_set(
 			err, SP_INVALID,
 			"configuration key 'ev_storage_type': 12 needs 'ev_storage_path'");
+	if (is_in_redis(config) && config->ev_storage_size[1] == 0)
+		return sp_error_set(
+			err, SP_INVALID,
+			"configuration key 'ev_storage_type': 12 with 'feature_store_type': redis "
+			"needs a second number in 'ev_storage_size', the bytes on the SSD");
 	return SP_OK;
 }
 
@@ -97,7 +108,7 @@ static const char *find_unfit(const sp_config *config)
 {
 	const sp_load_policy *policy = &config->embeddings;
 
-	if (config->ev_storage_type == SP_STORAGE_DRAM_SSDHASH)
+	if (config->ev_storage_type == SP_STORAGE_DRAM_SSDHASH && !is_in_redis(config))
 		return "ev_storage_type";
 	if (config->shard_embedding)
 		return "shard_embedding";
@@ -112,12 +123,6 @@ static const char *find_unfit(const sp_config *config)
 	if (policy->max_new_percent != 0)
 		return "update_max_new_percent";
 	return policy->max_drift_percent != 0 ? "update_max_drift_percent" : NULL;
-}
-
-static bool is_in_redis(const sp_config *config)
-{
-	return config->feature_store_type == SP_FEATURES_IN_REDIS ||
-	       config->feature_store_type == SP_FEATURES_IN_REDIS_CLUSTER;
 }
 
 /* Also finds wrong addresses, which would otherwise fail with the first version. */
@@ -168,8 +173,14 @@ static sp_status settle_row_stream(sp_config *config, sp_error *err)
 	if (config->shard_embedding || config->shard_peers != NULL)
 		return sp_error_set(err, SP_UNSUPPORTED,
 				    "configuration key '%s' cannot be used with "
-				    "'row_stream_brokers'",
+				    "'row_stream_brokers': only whole tables take streamed rows; "
+				    "slices get new rows by deltas",
 				    config->shard_embedding ? "shard_embedding" : "shard_peers");
+	/* It would be shown in log lines. */
+	if (strchr(config->row_stream_brokers, '@') != NULL)
+		return sp_error_set(err, SP_INVALID,
+				    "configuration key 'row_stream_brokers' has a user in it: "
+				    "credentials belong to 'row_stream_properties'");
 	if (config->row_stream_model == NULL)
 		config->row_stream_model = config->model_name;
 	status = sp_row_source_check(config->row_stream_brokers, config->row_stream_properties,

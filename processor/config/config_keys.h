@@ -14,7 +14,7 @@ typedef enum sp_config_type {
 	SP_CONFIG_BOOLEAN,     /* to a bool */
 	SP_CONFIG_NUMBER,      /* to a double */
 	SP_CONFIG_INTEGER_OR_TEXT, /* only for keys without effect */
-	SP_CONFIG_INTEGERS,        /* an array, the first to an int64_t; empty: the default */
+	SP_CONFIG_INTEGERS,        /* an array, the first to int64_t[2]; empty: the default */
 	/* To sp_name_rules: a value for all names, or an object of patterns and values. */
 	SP_CONFIG_INTEGER_RULES,
 	SP_CONFIG_TEXT_RULES, /* with `allowed` words, values are the indices of words */

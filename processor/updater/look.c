@@ -189,10 +189,21 @@ static sp_status load(sp_update_state *u, const sp_action *action, sp_error *err
 	return status;
 }
 
+/*
+ * Whether a start may wait for what a load has failed with: rows that other servers hold may come,
+ * and so may these servers.
+ */
+static bool may_come(const sp_config *config, sp_status status)
+{
+	return status == SP_IO &&
+	       (config->feature_store_type >= SP_FEATURES_IN_REDIS || config->shard_peers != NULL);
+}
+
 /* Decides and acts until nothing is left to do; `reason` is the last failure. */
 static sp_look_result act(sp_update_state *u, sp_situation *s, sp_error *reason)
 {
 	sp_look_result result = {.settled_ms = INT64_MAX};
+	sp_status status;
 
 	for (;;) {
 		sp_action action = sp_decide(s);
@@ -218,9 +229,10 @@ static sp_look_result act(sp_update_state *u, sp_situation *s, sp_error *reason)
 			*reason = c->why;
 			break;
 		default:
-			result.in_vain = load(u, &action, reason) != SP_OK;
-			if (!result.in_vain)
+			status = load(u, &action, reason);
+			if (status == SP_OK)
 				return result;
+			result.in_vain = !may_come(u->source.config, status);
 			s->live = sp_source_live_facts(&u->source, u->versions.live);
 			break;
 		}
@@ -234,6 +246,16 @@ static sp_look_result act(sp_update_state *u, sp_situation *s, sp_error *reason)
 					  u->versions.live);
 		}
 	}
+}
+
+/* Those in Redis. */
+static void care_for_rows(const sp_source *source, sp_version *live)
+{
+	const sp_found_version name = sp_version_name(live);
+	const char *prefix = sp_source_weights_prefix(source, &name);
+
+	sp_rows_kept(&live->keep_ns, source->config, live->full_step, live->redis_content);
+	sp_rows_restored(live, source->config, prefix, prefix != name.full_prefix);
 }
 
 sp_look_result sp_update__look(sp_update_state *u, sp_error *reason)
@@ -257,8 +279,7 @@ sp_look_result sp_update__look(sp_update_state *u, sp_error *reason)
 	survey(u, &s, &found, status, &why);
 	result = act(u, &s, &latest);
 	if (u->versions.live != NULL)
-		sp_rows_kept(&u->versions.live->keep_ns, u->source.config,
-			     u->versions.live->full_step, u->versions.live->redis_content);
+		care_for_rows(&u->source, u->versions.live);
 	if (latest.status != SP_OK && s.is_pinned)
 		sp_error_prefix(&latest, latest.status, "version %s is pinned by order of %s",
 				sp_found_steps(name, u->pin.full_step, u->pin.delta_step),

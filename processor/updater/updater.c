@@ -141,8 +141,8 @@ static sp_status check_warmup_file_exists(const sp_config *config, sp_error *err
 }
 
 /*
- * Waits only for missing files, and for files that have just changed.  Only the time asleep counts
- * against the limit, not the time of loading.
+ * Waits only for missing files, for files that have just changed, and for rows that other servers
+ * hold.  Only the time asleep counts against the limit, not the time of loading.
  */
 static sp_status wait_for_first(sp_updater *updater, sp_error *err)
 {

@@ -23,8 +23,13 @@ static sp_status open_store(sp_redis_store **out, const sp_config *config,
 		.limit_ms = config->redis_timeout_ms,
 		.fails = config->redis_on_timeout == 1,
 		.keep_s = config->redis_cache_seconds,
-		.cache_bytes = (size_t)config->ev_storage_size,
+		.cache_bytes = (size_t)config->ev_storage_size[0],
 		.policy = (sp_row_cache_policy)config->ev_cache_policy,
+		.file = {.folder = config->ev_storage_type == SP_STORAGE_DRAM_SSDHASH
+					   ? config->ev_storage_path
+					   : NULL,
+			 .cap_bytes = (uint64_t)config->ev_storage_size[1],
+			 .readers = (size_t)config->ev_storage_read_threads},
 	};
 
 	return sp_redis_store_open(out, &options, err);
@@ -51,7 +56,8 @@ static sp_status publish(sp_model *model, const sp_config *config, const sp_redi
 	sp_publish_result result = {0};
 	sp_status status;
 
-	sp_log(SP_LOG_INFO, "Redis lacks the embeddings of %s: publishing them", source->prefix);
+	sp_log(SP_LOG_INFO, "Redis lacks the embeddings of %s: publishing them as model '%s'",
+	       source->prefix, config->redis_model);
 	status = sp_publish(&result, model, source, &options, err);
 	if (status == SP_OK)
 		sp_log(SP_LOG_INFO,
@@ -59,7 +65,7 @@ static sp_status publish(sp_model *model, const sp_config *config, const sp_redi
 		       (unsigned long long)result.counts.rows_sent,
 		       (unsigned long long)result.counts.tables,
 		       (unsigned long long)result.counts.rows_there);
-	return sp_error_prefix(err, status, "publishing to Redis");
+	return sp_error_prefix(err, status, "publishing");
 }
 
 static bool may_publish(const sp_config *config)
@@ -85,6 +91,21 @@ static sp_status find(sp_redis_store **out, sp_model *model, const sp_config *co
 		if (status != SP_BUSY || (closing != NULL && atomic_load(closing)))
 			return status;
 	}
+}
+
+sp_status sp_rows_in_redis_restore(sp_model *model, const sp_config *config,
+				   const sp_publish_source *source, sp_error *err)
+{
+	sp_redis_address address;
+	sp_status status;
+
+	if (!may_publish(config))
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "they are not published again: 'redis_publish' is false");
+	SP_TRY(sp_config_redis_address(&address, config, err));
+	status = publish(model, config, &address, source, err);
+	sp_redis_address_fini(&address);
+	return status;
 }
 
 sp_status sp_rows_in_redis_find(sp_redis_store **out, sp_model *model, const sp_config *config,

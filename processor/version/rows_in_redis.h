@@ -21,4 +21,12 @@ SP_MUST_CHECK sp_status sp_rows_in_redis_find(sp_redis_store **out, sp_model *mo
 					      const sp_config *config,
 					      const sp_publish_source *source, sp_error *err);
 
+/*
+ * Publishes again what Redis has lost of a version that it had.  SP_UNSUPPORTED if the
+ * configuration does not allow it; SP_BUSY when the processor closes, or while somebody else
+ * publishes; SP_IO and others when that fails.
+ */
+SP_MUST_CHECK sp_status sp_rows_in_redis_restore(sp_model *model, const sp_config *config,
+						 const sp_publish_source *source, sp_error *err);
+
 #endif

@@ -1,7 +1,11 @@
 #include "processor/version/rows_kept.h"
 
+#include <inttypes.h>
+
 #include "base/clock.h"
 #include "base/log.h"
+#include "incremental/identity.h"
+#include "processor/version/rows_in_redis.h"
 #include "storage/redis/publication.h"
 
 /* Often enough that a few failures do no harm. */
@@ -39,4 +43,49 @@ void sp_rows_kept(int64_t *due_ns, const sp_config *config, int64_t full_step, u
 	if (status != SP_OK)
 		sp_log(SP_LOG_WARNING, "the rows of version %lld may expire: %s",
 		       (long long)full_step, why.text);
+}
+
+/* ---------------------------------------------------------------- what is lost */
+
+#define SECOND INT64_C(1000000000)
+
+static sp_status restore(const sp_version *live, const sp_config *config, const char *prefix,
+			 bool is_own, sp_error *err)
+{
+	const sp_publish_source source = {.prefix = prefix,
+					  .content = live->redis_content,
+					  .is_own = is_own,
+					  .full_step = live->full_step,
+					  .delta_step = -1,
+					  .only_finite = config->embeddings.only_finite};
+	sp_arena *arena = sp_arena_create(4096);
+	bool is_same;
+
+	SP_NEED_MEMORY(arena, err, "the name of a version");
+	is_same = sp_identity_of_rows(prefix, arena) == live->redis_content;
+	sp_arena_destroy(arena);
+	if (!is_same)
+		return sp_error_set(err, SP_NOT_FOUND, "its files are gone, or have changed");
+	return sp_rows_in_redis_restore(live->runtime->model, config, &source, err);
+}
+
+void sp_rows_restored(sp_version *live, const sp_config *config, const char *prefix, bool is_own)
+{
+	int64_t now = sp_clock_now_ns(), pause = live->restore_pause;
+	sp_error why;
+
+	if (live->redis == NULL || prefix == NULL || now < live->restore_ns ||
+	    !sp_redis_store_take_loss(live->redis))
+		return;
+	if (pause == 0 || now - live->restore_ns > 60 * SECOND)
+		pause = SECOND;
+	live->restore_pause = pause < 30 * SECOND ? 2 * pause : 60 * SECOND;
+	sp_log(SP_LOG_WARNING, "Redis does not have all rows of version %" PRId64 " any more",
+	       live->full_step);
+	if (restore(live, config, prefix, is_own, &why) != SP_OK)
+		sp_log(SP_LOG_WARNING, "the lost rows of version %" PRId64 " stay lost for now: %s",
+		       live->full_step, why.text);
+	/* What requests met meanwhile is no new loss. */
+	(void)sp_redis_store_take_loss(live->redis);
+	live->restore_ns = sp_clock_now_ns() + pause;
 }

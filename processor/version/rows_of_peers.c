@@ -73,7 +73,7 @@ sp_status sp_rows_of_peers_find(sp_shard_store **out, const sp_config *config,
 		.limit_ms = config->shard_timeout_ms,
 		.fails = config->shard_on_timeout == 1,
 		.lag_ms = LAG_MS,
-		.cache_bytes = (size_t)config->ev_storage_size,
+		.cache_bytes = (size_t)config->ev_storage_size[0],
 		.policy = (sp_row_cache_policy)config->ev_cache_policy,
 		.closing = config->embeddings.closing,
 	};

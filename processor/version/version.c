@@ -55,7 +55,7 @@ static sp_status open_store(sp_ssd_store **out, const sp_config *config, const c
 		/* With the slice, so that instances with other slices keep their folders. */
 		.model = append_slice(config->savedmodel_dir, &config->embeddings, arena),
 		.version = describe_version(&config->embeddings, content, arena),
-		.cache_bytes = (size_t)config->ev_storage_size,
+		.cache_bytes = (size_t)config->ev_storage_size[0],
 		.policy = (sp_row_cache_policy)config->ev_cache_policy,
 		.readers = (size_t)config->ev_storage_read_threads,
 	};
@@ -79,7 +79,8 @@ static sp_status open_ssd(sp_ssd_store **out, const sp_config *config, const cha
 	sp_status status;
 
 	*out = NULL;
-	if (config->ev_storage_type != SP_STORAGE_DRAM_SSDHASH)
+	if (config->ev_storage_type != SP_STORAGE_DRAM_SSDHASH ||
+	    config->feature_store_type >= SP_FEATURES_IN_REDIS)
 		return SP_OK;
 	arena = sp_arena_create(4096);
 	SP_NEED_MEMORY(arena, err, "the name of a version");
@@ -161,6 +162,27 @@ static sp_status identify_rows(uint64_t *out, const char *prefix, sp_error *err)
 	return SP_OK;
 }
 
+/* What Redis has lost of a version that it had is published again first. */
+static sp_status load_with_rows_elsewhere(sp_version *version, sp_model *model,
+					  sp_weights_options *options, const sp_config *config,
+					  const sp_publish_source *source, sp_error *err)
+{
+	sp_status status = sp_rows_in_redis_find(&options->redis, model, config, source, err);
+	sp_error why;
+
+	if (status == SP_OK)
+		status = sp_rows_of_peers_find(&options->shards, config, version, err);
+	if (status == SP_OK)
+		status = sp_weights_load(&version->weights, model, options, err);
+	if (status != SP_IO || options->redis == NULL ||
+	    !sp_redis_store_take_loss(options->redis) ||
+	    sp_rows_in_redis_restore(model, config, source, &why) != SP_OK)
+		return status;
+	sp_redis_store_release(options->redis);
+	SP_TRY(sp_rows_in_redis_find(&options->redis, model, config, source, err));
+	return sp_weights_load(&version->weights, model, options, err);
+}
+
 static sp_status load_weights(sp_version *version, sp_model *model, const sp_config *config,
 			      const sp_found_version *found, size_t memory_limit, sp_error *err)
 {
@@ -189,12 +211,8 @@ static sp_status load_weights(sp_version *version, sp_model *model, const sp_con
 				     .full_step = version->full_step,
 				     .delta_step = -1,
 				     .only_finite = config->embeddings.only_finite};
-	status = sp_rows_in_redis_find(&options.redis, model, config, &source, err);
-	if (status == SP_OK)
-		status = sp_rows_of_peers_find(&options.shards, config, version, err);
-	if (status == SP_OK)
-		status = sp_weights_load(&version->weights, model, &options, err);
-	sp_redis_store_release(options.redis);
+	status = load_with_rows_elsewhere(version, model, &options, config, &source, err);
+	version->redis = options.redis;
 	sp_shard_store_release(options.shards);
 	if (status == SP_OK && options.ssd != NULL)
 		sp_ssd_store_delete_others(options.ssd);
@@ -365,6 +383,7 @@ static sp_status make_on(sp_version **out, const sp_version *from, const char *d
 	version->files = from->files;
 	version->peers_content = from->peers_content;
 	version->redis_content = from->redis_content;
+	version->redis = from->redis != NULL ? sp_redis_store_retain(from->redis) : NULL;
 	return SP_OK;
 }
 
@@ -431,6 +450,7 @@ void sp_version_close(sp_version *version)
 	if (version == NULL)
 		return;
 	close_weights(version);
+	sp_redis_store_release(version->redis);
 	if (version->runtime != NULL && --version->runtime->users == 0)
 		sp_runtime_close(version->runtime);
 	sp_free(version->checkpoint_prefix);

@@ -11,6 +11,7 @@
 #include "processor/config/config.h"
 #include "processor/version/runtime.h"
 #include "row_stream/row_stream.h"
+#include "storage/redis/redis_tier.h"
 
 /*
  * One version of the model: a request pins it for its whole life, so that everything it reads,
@@ -40,6 +41,9 @@ typedef struct sp_version {
 	uint64_t peers_content;  /* identity of its rows for other processors, or in them; else 0 */
 	uint64_t redis_content;  /* identity of its rows in Redis; 0: they are not there */
 	int64_t keep_ns;         /* when its rows in Redis are to be kept (rows_kept.h) */
+	sp_redis_store *redis;   /* where these rows are; NULL: not there */
+	int64_t restore_ns;      /* when what Redis has lost of them is restored again ... */
+	int64_t restore_pause;   /* ... and how long after the last time, in nanoseconds */
 	uint64_t number;         /* in the catalog */
 	struct sp_version *next; /* in the list of draining versions */
 } sp_version;

@@ -19,6 +19,14 @@ enum {
 	CLOSE_SECONDS = 2,
 };
 
+/* Redis's own words, and the client's, begin with its name. */
+static sp_status say_where(sp_error *err, sp_status status)
+{
+	if (status == SP_OK || err == NULL || strncmp(err->text, "Redis", 5) == 0)
+		return status;
+	return sp_error_prefix(err, status, "Redis");
+}
+
 static sp_status connect_to(sp_redis_client **out, const sp_redis_publication *p, int64_t database,
 			    sp_error *err)
 {
@@ -109,7 +117,7 @@ sp_status sp_redis_publication_keep(const sp_redis_publication_options *options,
 	SP_TRY(create(&p, options, err));
 	status = sp_redis__versioned_keep(p, content, err);
 	sp_redis_publication_close(p);
-	return sp_error_prefix(err, status, "Redis");
+	return say_where(err, status);
 }
 
 sp_status sp_redis_publication_open(sp_redis_publication **out,
@@ -125,7 +133,7 @@ sp_status sp_redis_publication_open(sp_redis_publication **out,
 		sp_redis_publication_close(p);
 	else
 		*out = p;
-	return sp_error_prefix(err, status, "Redis");
+	return say_where(err, status);
 }
 
 /* ------------------------------------------------------------------ tables */
@@ -203,7 +211,7 @@ sp_status sp_redis_publication_finish(sp_redis_publication *p, sp_error *err)
 				   ? sp_redis__deeprec_finish(p, err)
 				   : sp_redis__versioned_finish(p, err);
 
-	return sp_error_prefix(err, status, "Redis");
+	return say_where(err, status);
 }
 
 sp_redis_publication_counts sp_redis_publication_counts_of(const sp_redis_publication *p)
@@ -261,7 +269,7 @@ sp_status sp_redis_publication_go_back(sp_redis_version *out,
 			 ? sp_redis__deeprec_go_back(out, p, full, err)
 			 : sp_redis__versioned_go_back(out, p, full, err);
 	sp_redis_publication_close(p);
-	return sp_error_prefix(err, status, "Redis");
+	return say_where(err, status);
 }
 
 /* ---------------------------------------------------------------- progress */

@@ -11,6 +11,9 @@
 /* Single commands of a publication, and its lock. */
 
 #define SECOND INT64_C(1000000000)
+#define MS     INT64_C(1000000)
+
+enum { GRACE_MS = 200 };
 
 int64_t sp_redis__patience_ns(const sp_redis_publication *p)
 {
@@ -37,8 +40,11 @@ void sp_redis__command(sp_redis_batch *batch, const char *const *words, size_t c
 sp_status sp_redis__run(const sp_redis_publication *p, sp_redis_batch *batch, sp_error *err)
 {
 	sp_redis_how how = {.deadline_ns = sp_clock_now_ns() + sp_redis__patience_ns(p)};
-	sp_status status = sp_redis_batch_run(batch, &how, err);
+	sp_status status = sp_redis_batch_submit(batch, &how, err);
 
+	/* At the deadline the client says why there is no answer, if it knows. */
+	if (status == SP_OK)
+		status = sp_redis_batch_wait(batch, how.deadline_ns + GRACE_MS * MS, err);
 	if (status != SP_OK)
 		sp_redis_batch_release(batch);
 	return status;

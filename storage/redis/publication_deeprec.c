@@ -178,7 +178,8 @@ sp_status sp_redis__deeprec_open(sp_redis_publication *p, sp_error *err)
 	}
 	if (p->options.never_older && serving >= 0 && found[serving].full > p->options.version.full)
 		return sp_error_set(err, SP_NOT_FOUND,
-				    "version %" PRId64 " is active, which is newer than %" PRId64,
+				    "version %" PRId64 " is active, which is newer than %" PRId64
+				    "; 'serving_tool publish --rollback' goes back",
 				    found[serving].full, p->options.version.full);
 	SP_TRY(holds_version(&is_ours, p, p->client, err));
 	return is_ours ? SP_OK : empty(p, &found[p->database], err);

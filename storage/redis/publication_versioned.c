@@ -391,6 +391,9 @@ static sp_status make_current(sp_redis_publication *p, sp_redis_version *version
 		version->former = now.full != version->full ? now.full : now.former;
 		if (goes_back && newest > version->full)
 			version->left = newest;
+		/* Published again, it stays what was gone back to. */
+		if (!goes_back && now.full == version->full && now.checksum == version->checksum)
+			version->left = now.left;
 	}
 	sp_redis_record_write(record, version);
 	return for_each_key(p, &p->current, 1, "SET", record, err);

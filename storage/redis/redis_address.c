@@ -104,8 +104,9 @@ static bool read_server(sp_redis_server *out, sp_bytes text)
 	}
 	if (port.size != 0 && (!read_number(&number, rest_of(port, 1), MAX_PORT) || number == 0))
 		return false;
+	/* A name with '@' is a password in the wrong place, which log lines would show. */
 	if (host.size == 0 || host.size >= sizeof(out->host) ||
-	    memchr(host.data, '\0', host.size) != NULL)
+	    memchr(host.data, '\0', host.size) != NULL || find(host, '@') != host.size)
 		return false;
 	memcpy(out->host, host.data, host.size);
 	out->host[host.size] = '\0';

@@ -350,7 +350,9 @@ sp_status sp_redis_batch_wait(sp_redis_batch *batch, int64_t deadline_ns, sp_err
 		return sp_error_set(err, SP_DEADLINE,
 				    "the deadline has passed before Redis has answered");
 	if (batch->reason[0] != '\0')
-		return sp_error_set(err, SP_IO, "Redis: %s", batch->reason);
+		return sp_error_set(
+			err, SP_IO, "%s%s",
+			strncmp(batch->reason, "Redis", 5) == 0 ? "" : "Redis: ", batch->reason);
 	return SP_OK;
 }
 

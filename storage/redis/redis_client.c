@@ -171,32 +171,6 @@ static int64_t send_parked(sp_redis_client *client, int64_t now_ns)
 
 /* ---- answers ---- */
 
-/* "MOVED 3999 127.0.0.1:6381"; an empty host is that of the link. */
-static bool read_target(sp_redis_server *out, uint32_t *slot, const sp_redis_link *link)
-{
-	char *end;
-	const char *text = strchr(link->error, ' '), *colon;
-	unsigned long number = text != NULL ? strtoul(text + 1, &end, 10) : SP_REDIS_SLOTS;
-	size_t size;
-
-	if (number >= SP_REDIS_SLOTS || *end != ' ')
-		return false;
-	text = end + 1;
-	colon = strrchr(text, ':');
-	size = colon != NULL ? (size_t)(colon - text) : sizeof(out->host);
-	if (size >= sizeof(out->host))
-		return false;
-	*slot = (uint32_t)number;
-	*out = link->server;
-	if (size != 0) {
-		memcpy(out->host, text, size);
-		out->host[size] = '\0';
-	}
-	number = strtoul(colon + 1, NULL, 10);
-	out->port = (int)number;
-	return number != 0 && number <= UINT16_MAX;
-}
-
 static bool starts(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
@@ -213,7 +187,7 @@ static bool redirect(sp_redis_link *link, const sp_redis_owed *owed)
 	uint32_t slot;
 
 	if ((!asks && !moved) || !client->options.is_cluster || command->attempts >= ATTEMPTS ||
-	    !read_target(&server, &slot, link))
+	    !sp_redis__map_read_redirection(&server, &slot, link->error, &link->server))
 		return false;
 	to = sp_redis__client_link(client, &server);
 	if (to == NULL)

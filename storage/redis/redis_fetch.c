@@ -119,8 +119,10 @@ static void take(void *owner, size_t command, const sp_redis_value *value)
 		piece->is_wrong = value->kind != SP_REDIS_STRING ||
 				  value->size != SP_REDIS_MARK_SIZE ||
 				  memcmp(value->text, store_of(fetch)->mark, value->size) != 0;
-		if (piece->is_wrong)
+		if (piece->is_wrong) {
+			atomic_store(&store_of(fetch)->has_loss, true);
 			note(fetch, "Redis does not have all rows of the version any more");
+		}
 		return;
 	}
 	take_row(fetch, &piece->rows, index, value);

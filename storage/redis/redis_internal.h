@@ -217,6 +217,13 @@ sp_redis_link *sp_redis__map_find(sp_redis_client *client, uint32_t slot, bool o
 /* The slot has moved. */
 void sp_redis__map_move(sp_redis_client *client, uint32_t slot, sp_redis_link *to);
 
+/*
+ * "MOVED 3999 127.0.0.1:6381" or "ASK ..." of the server `asked`, whose host an empty one stands
+ * for.  False: it leads nowhere.
+ */
+bool sp_redis__map_read_redirection(sp_redis_server *out, uint32_t *slot, const char *error,
+				    const sp_redis_server *asked);
+
 /* Asks a server for the map, if it is time; returns when to call again. */
 int64_t sp_redis__map_on_time(sp_redis_client *client, int64_t now_ns);
 

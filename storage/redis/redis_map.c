@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -119,6 +120,43 @@ static void add_replica(sp_redis_shard *shard, sp_redis_link *link)
 		return;
 	shard->replicas = replicas;
 	replicas[shard->replica_count++] = link;
+}
+
+/* ---- redirections ---- */
+
+/* A number of digits alone, up to `most`, which `end` follows; NULL, or behind that. */
+static const char *read_number(unsigned long *out, const char *text, unsigned long most, char end)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	if (digits == 0 || digits > 5 || text[digits] != end)
+		return NULL;
+	*out = strtoul(text, NULL, 10);
+	return *out <= most ? text + digits + (end != '\0') : NULL;
+}
+
+bool sp_redis__map_read_redirection(sp_redis_server *out, uint32_t *slot, const char *error,
+				    const sp_redis_server *asked)
+{
+	const char *text = strchr(error, ' '), *colon;
+	unsigned long number, port;
+	size_t size;
+
+	text = text != NULL ? read_number(&number, text + 1, SP_REDIS_SLOTS - 1, ' ') : NULL;
+	colon = text != NULL ? strrchr(text, ':') : NULL;
+	if (colon == NULL || read_number(&port, colon + 1, UINT16_MAX, '\0') == NULL || port == 0)
+		return false;
+	size = (size_t)(colon - text);
+	if (size >= sizeof(out->host))
+		return false;
+	*slot = (uint32_t)number;
+	*out = *asked;
+	if (size != 0) {
+		memcpy(out->host, text, size);
+		out->host[size] = '\0';
+	}
+	out->port = (int)port;
+	return true;
 }
 
 /* ---- the answer ---- */

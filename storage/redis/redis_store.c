@@ -191,7 +191,8 @@ static sp_status create(sp_redis_store **out, const sp_redis_store_options *opti
 	const sp_remote_options how = {.limit_ms = options->limit_ms,
 				       .fails = options->fails,
 				       .cache_bytes = options->cache_bytes,
-				       .policy = options->policy};
+				       .policy = options->policy,
+				       .file = options->file};
 	sp_redis_store *store = sp_alloc_zero(1, sizeof(*store));
 	sp_status status;
 
@@ -255,6 +256,11 @@ size_t sp_redis_store_cache_bytes(const sp_redis_store *store)
 	return store->remote.options.cache_bytes;
 }
 
+bool sp_redis_store_take_loss(sp_redis_store *store)
+{
+	return atomic_exchange(&store->has_loss, false);
+}
+
 void sp_redis_store_counters(const sp_redis_store *store, sp_redis_counters *out)
 {
 	sp_redis_client_counters(store->client, out);
@@ -292,6 +298,7 @@ static sp_status name_hashes(sp_redis_shelf *shelf, sp_error *err)
 
 static sp_status read_row_count(sp_redis_shelf *shelf, const sp_redis_batch *batch, sp_error *err)
 {
+	sp_redis_store *store = store_of(shelf);
 	size_t total = 0;
 
 	for (size_t p = 0; p < shelf->partitions; p++) {
@@ -299,12 +306,14 @@ static sp_status read_row_count(sp_redis_shelf *shelf, const sp_redis_batch *bat
 		char number[24] = "";
 
 		if (answer->kind != SP_REDIS_ARRAY || answer->integer != 2 ||
-		    !is_text(&answer[1], store_of(shelf)->mark))
+		    !is_text(&answer[1], store->mark)) {
+			atomic_store(&store->has_loss, true);
 			return sp_error_set(
 				err, SP_IO,
 				"Redis does not have all of table '%s': hash '%s' has no "
 				"mark of this version",
 				shelf->base.name, shelf->hashes[p]);
+		}
 		if (answer[2].kind == SP_REDIS_STRING && answer[2].size < sizeof(number))
 			memcpy(number, answer[2].text, answer[2].size);
 		total += strtoull(number, NULL, 10);

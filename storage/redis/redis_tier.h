@@ -9,6 +9,7 @@
 #include "storage/cache/row_cache.h"
 #include "storage/redis/layout.h"
 #include "storage/redis/redis_client.h"
+#include "storage/remote/row_file.h"
 #include "storage/table/tier.h"
 
 /*
@@ -43,6 +44,7 @@ typedef struct sp_redis_store_options {
 
 	size_t cache_bytes; /* memory of each table */
 	sp_row_cache_policy policy;
+	sp_row_file_options file; /* folder NULL: none */
 } sp_redis_store_options;
 
 /*
@@ -58,6 +60,13 @@ sp_redis_store *sp_redis_store_retain(sp_redis_store *store);
 void sp_redis_store_release(sp_redis_store *store);
 
 size_t sp_redis_store_cache_bytes(const sp_redis_store *store);
+
+/*
+ * Whether Redis was met without rows of the version that it once had, in our layout, since this was
+ * asked last: a hash lacks its mark.
+ * Threads: thread-safe.
+ */
+bool sp_redis_store_take_loss(sp_redis_store *store);
 
 /* Threads: thread-safe. */
 void sp_redis_store_counters(const sp_redis_store *store, sp_redis_counters *out);

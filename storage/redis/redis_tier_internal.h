@@ -1,6 +1,8 @@
 #ifndef SP_STORAGE_REDIS_REDIS_TIER_INTERNAL_H
 #define SP_STORAGE_REDIS_REDIS_TIER_INTERNAL_H
 
+#include <stdatomic.h>
+
 #include "storage/redis/redis_tier.h"
 #include "storage/remote/remote_tier.h"
 
@@ -21,6 +23,7 @@ struct sp_redis_store {
 	char *model;
 	sp_redis_version version;
 	char mark[SP_REDIS_MARK_SIZE + 1];
+	atomic_bool has_loss; /* a hash without its mark was met */
 	int64_t patience_ms;
 	int64_t keep_s;
 };

@@ -52,7 +52,8 @@ static bool make_room(void *list, size_t *capacity, size_t count, size_t size)
 	return true;
 }
 
-sp_remote_fetch *sp_remote__fetch_create(sp_remote_store *store, size_t count, size_t bytes)
+sp_remote_fetch *sp_remote__fetch_create(sp_remote_store *store, size_t count, size_t bytes,
+					 uint64_t call)
 {
 	sp_remote_fetch *fetch = take_free(store);
 
@@ -64,6 +65,7 @@ sp_remote_fetch *sp_remote__fetch_create(sp_remote_store *store, size_t count, s
 		pthread_mutex_init(&fetch->lock, NULL);
 		sp_condition_init(&fetch->done);
 	}
+	fetch->call = call;
 	fetch->count = fetch->size = 0;
 	fetch->is_confirmed = fetch->is_done = fetch->is_left = false;
 	fetch->reason[0] = '\0';
@@ -161,7 +163,7 @@ sp_remote_row *sp_remote__fetch_want(sp_remote_fetch *own, sp_remote_shelf *shel
 		row->at = own->size;
 		own->size += sp_remote__kept_size(shelf);
 		first = row;
-	} else if (row->fetch != own) {
+	} else if (row->fetch->call != own->call) {
 		atomic_fetch_add_explicit(&row->fetch->references, 1, memory_order_relaxed);
 	}
 	unlock_chain(chain, first);
@@ -193,6 +195,17 @@ static void keep(const sp_remote_row *row, sp_remote_row_state state)
 	sp_row_cache_fill(shelf->cache, row->key, bytes);
 }
 
+static void write_to_file(const sp_remote_row *row)
+{
+	sp_remote_shelf *shelf = row->shelf;
+	sp_row_file *file = shelf->store->file;
+
+	if (file != NULL &&
+	    !sp_row_file_offer(file, shelf->table, row->key, row->fetch->bytes + row->at,
+			       sp_remote__kept_size(shelf)))
+		sp_remote__count_up(&shelf->disk_dropped, 1);
+}
+
 /* When the fetch is done. */
 static void file_away(sp_remote_fetch *fetch)
 {
@@ -210,8 +223,10 @@ static void file_away(sp_remote_fetch *fetch)
 		}
 		if (state != SP_REMOTE_ROW_OPEN)
 			keep(row, state);
-		if (state == SP_REMOTE_ROW_FOUND)
+		if (state == SP_REMOTE_ROW_FOUND) {
 			bytes += row->shelf->row_size;
+			write_to_file(row);
+		}
 		if (row + 1 == end || row[1].shelf != row->shelf) {
 			sp_remote__count_up(&row->shelf->bytes_read, bytes);
 			bytes = 0;

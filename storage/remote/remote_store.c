@@ -3,9 +3,30 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "storage/remote/remote_tier.h"
 
 enum { LIMIT_MS = 5 };
+
+/* Only a lack of memory is an error.  The path is the caller's. */
+static sp_status open_file(sp_remote_store *store, sp_error *err)
+{
+	const sp_row_file_options *options = &store->options.file;
+	sp_error why;
+	sp_status status;
+
+	if (options->folder == NULL)
+		return SP_OK;
+	status = sp_row_file_open(&store->file, options, &why);
+	if (status == SP_NO_MEMORY)
+		return sp_no_memory(err, "a file of rows");
+	store->options.file.folder = NULL;
+	store->lacks_file = status != SP_OK;
+	if (store->lacks_file)
+		sp_log(SP_LOG_WARNING, "no rows of %s are kept on the disk: %s",
+		       store->source->title, why.text);
+	return SP_OK;
+}
 
 sp_status sp_remote_store_init(sp_remote_store *store, const sp_remote_source *source,
 			       const sp_remote_options *options, sp_error *err)
@@ -21,11 +42,12 @@ sp_status sp_remote_store_init(sp_remote_store *store, const sp_remote_source *s
 	pthread_mutex_init(&store->lock, NULL);
 	store->arena = sp_arena_create(4096);
 	SP_NEED_MEMORY(store->arena, err, "tables in %s", source->title);
-	return SP_OK;
+	return open_file(store, err);
 }
 
 void sp_remote_store_fini(sp_remote_store *store)
 {
+	sp_row_file_close(store->file);
 	for (sp_remote_shelf *shelf = store->shelves; shelf != NULL; shelf = shelf->next)
 		sp_row_cache_destroy(shelf->cache);
 	while (store->free != NULL) {

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "storage/cache/row_cache.h"
 #include "storage/format/row_format.h"
+#include "storage/remote/row_file.h"
 #include "storage/table/tier.h"
 
 /*
@@ -23,6 +24,10 @@
  * waits until its deadline, or until the store's time limit has passed.  Keys without an answer by
  * then are answered by their default rows and counted, or the call fails.  Answers that come later
  * go to the cache.
+ *
+ * A store may have a file on the SSD, too (storage/remote/row_file.h).  Rows that come are written
+ * to it, and keys that it may have are not asked for, but read from it while the others are on
+ * their way, for half of the time at most; what it does not answer is a second fetch.
  *
  * Rows that may change at any time age: what is in memory is asked for again when it is older than
  * the table's keep_s.
@@ -79,7 +84,9 @@ struct sp_remote_shelf {
 	const sp_row_codec *codec;
 	sp_row_cache *cache;
 	size_t row_count; /* SIZE_MAX: unknown */
+	uint32_t table;   /* number in the store's file */
 	atomic_uint_least64_t asked, absent, hot_hits, errors, bytes_read, defaulted;
+	atomic_uint_least64_t disk_hits, disk_errors, disk_dropped;
 };
 
 /* ---- rows on their way ---- */
@@ -113,6 +120,7 @@ typedef struct sp_remote_row {
 struct sp_remote_fetch {
 	sp_remote_fetch *next; /* in the list of free ones */
 	sp_remote_store *store;
+	uint64_t call; /* whose it is: a number of its own */
 	atomic_size_t references;
 	sp_remote_row *rows;     /* [count] by table, and by partition */
 	_Atomic uint8_t *states; /* of rows, an sp_remote_row_state; written after their bytes */
@@ -172,6 +180,7 @@ typedef struct sp_remote_options {
 	bool fails;         /* a call without an answer in time fails */
 	size_t cache_bytes; /* memory of each table */
 	sp_row_cache_policy policy;
+	sp_row_file_options file; /* folder NULL: none */
 } sp_remote_options;
 
 /* The first member of a source's own. */
@@ -181,6 +190,9 @@ struct sp_remote_store {
 	sp_remote_options options;
 	int64_t start_ns; /* stamps count from it */
 	uint64_t key_of_hash[2];
+	atomic_uint_least64_t calls; /* that have asked for rows */
+	sp_row_file *file;           /* NULL: none */
+	bool lacks_file;             /* it could not be opened, which is logged */
 
 	pthread_mutex_t lock; /* guards the next four */
 	sp_arena *arena;
@@ -225,12 +237,13 @@ static inline sp_remote_stamp sp_remote__age(const sp_remote_store *store, int64
 	return (sp_remote_stamp)((now_ns - store->start_ns) / 1000000000);
 }
 
-/* A fetch with room for `count` rows of `bytes` together; NULL: no memory. */
-sp_remote_fetch *sp_remote__fetch_create(sp_remote_store *store, size_t count, size_t bytes);
+/* A fetch of `call` with room for `count` rows of `bytes` together; NULL: no memory. */
+sp_remote_fetch *sp_remote__fetch_create(sp_remote_store *store, size_t count, size_t bytes,
+					 uint64_t call);
 
 /*
  * Finds the row on its way, or adds it to `own`.  The caller adds rows of one partition one after
- * the other, and releases row->fetch once for each call that has not returned a row of `own`.
+ * the other, and releases row->fetch once for each row of another call.
  */
 sp_remote_row *sp_remote__fetch_want(sp_remote_fetch *own, sp_remote_shelf *shelf, int64_t key,
 				     uint32_t partition);

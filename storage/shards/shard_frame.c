@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/little_endian.h"
+
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	       "numbers are copied between frames and memory without conversion");
 
@@ -18,22 +20,6 @@ enum {
 };
 
 /* ---- bytes ---- */
-
-static uint32_t u32_at(const char *bytes)
-{
-	uint32_t value;
-
-	memcpy(&value, bytes, sizeof(value));
-	return value;
-}
-
-static uint64_t u64_at(const char *bytes)
-{
-	uint64_t value;
-
-	memcpy(&value, bytes, sizeof(value));
-	return value;
-}
 
 static sp_bytes behind(sp_bytes bytes, size_t size)
 {
@@ -73,12 +59,12 @@ void sp_shard_put_u64(sp_buffer *out, uint64_t value)
 
 bool sp_shard_header_read(sp_shard_header *out, const char *bytes, bool questions)
 {
-	uint32_t first = u32_at(bytes);
+	uint32_t first = sp_le32_at(bytes);
 	bool asks;
 
 	out->kind = (uint8_t)(first >> 24);
-	out->size = u32_at(bytes + 4);
-	out->id = u64_at(bytes + 8);
+	out->size = sp_le32_at(bytes + 4);
+	out->id = sp_le64_at(bytes + 8);
 	if ((first & 0xffff) != MARK || (first >> 16 & 0xff) != VERSION || out->size % ALIGN != 0 ||
 	    out->kind < SP_SHARD_VERSION || out->kind > SP_SHARD_ERROR)
 		return false;
@@ -126,8 +112,8 @@ bool sp_shard_version_read(int64_t *full, uint64_t *content, sp_bytes body)
 {
 	if (body.size != 16)
 		return false;
-	*full = (int64_t)u64_at(body.data);
-	*content = u64_at(body.data + 8);
+	*full = (int64_t)sp_le64_at(body.data);
+	*content = sp_le64_at(body.data + 8);
 	return true;
 }
 
@@ -140,9 +126,9 @@ static bool read_table(sp_shard_table *out, sp_bytes *rest)
 
 	if (rest->size < TABLE_HEAD)
 		return false;
-	out->dim = u32_at(rest->data);
-	name_size = u32_at(rest->data + 4);
-	out->row_count = u64_at(rest->data + 8);
+	out->dim = sp_le32_at(rest->data);
+	name_size = sp_le32_at(rest->data + 4);
+	out->row_count = sp_le64_at(rest->data + 8);
 	*rest = behind(*rest, TABLE_HEAD);
 	if (out->dim == 0 || !has_text(*rest, name_size))
 		return false;
@@ -156,12 +142,12 @@ bool sp_shard_tables_read(sp_shard_tables *out, sp_bytes body)
 	sp_shard_table table;
 	sp_bytes rest;
 
-	if (body.size < TABLES_HEAD || u32_at(body.data + 20) != 0)
+	if (body.size < TABLES_HEAD || sp_le32_at(body.data + 20) != 0)
 		return false;
-	*out = (sp_shard_tables){.token = u64_at(body.data),
-				 .slice = u32_at(body.data + 8),
-				 .slices = u32_at(body.data + 12),
-				 .count = u32_at(body.data + 16),
+	*out = (sp_shard_tables){.token = sp_le64_at(body.data),
+				 .slice = sp_le32_at(body.data + 8),
+				 .slices = sp_le32_at(body.data + 12),
+				 .count = sp_le32_at(body.data + 16),
 				 .rest = behind(body, TABLES_HEAD)};
 	if (out->slice >= out->slices || out->count > SP_SHARD_MAX_TABLES)
 		return false;
@@ -185,8 +171,8 @@ static bool read_part(sp_shard_part *out, sp_bytes *rest)
 
 	if (rest->size < PART_HEAD)
 		return false;
-	out->table = u32_at(rest->data);
-	out->count = u32_at(rest->data + 4);
+	out->table = sp_le32_at(rest->data);
+	out->count = sp_le32_at(rest->data + 4);
 	size = (uint64_t)out->count * sizeof(int64_t);
 	*rest = behind(*rest, PART_HEAD);
 	if (size > rest->size)
@@ -201,10 +187,10 @@ bool sp_shard_ask_read(sp_shard_ask *out, sp_bytes body)
 	sp_shard_part part;
 	sp_bytes rest;
 
-	if (body.size < ASK_HEAD || u32_at(body.data + 12) != 0)
+	if (body.size < ASK_HEAD || sp_le32_at(body.data + 12) != 0)
 		return false;
-	*out = (sp_shard_ask){.token = u64_at(body.data),
-			      .parts = u32_at(body.data + 8),
+	*out = (sp_shard_ask){.token = sp_le64_at(body.data),
+			      .parts = sp_le32_at(body.data + 8),
 			      .rest = behind(body, ASK_HEAD)};
 	if (out->parts > SP_SHARD_MAX_TABLES)
 		return false;
@@ -265,8 +251,8 @@ bool sp_shard_error_read(sp_shard_fault *fault, sp_bytes *text, sp_bytes body)
 
 	if (body.size < ERROR_HEAD)
 		return false;
-	code = u32_at(body.data);
-	size = u32_at(body.data + 4);
+	code = sp_le32_at(body.data);
+	size = sp_le32_at(body.data + 4);
 	*text = (sp_bytes){body.data + ERROR_HEAD, size};
 	*fault = (sp_shard_fault)code;
 	return code >= SP_SHARD_NO_VERSION && code <= SP_SHARD_FAILED && size <= MAX_ERROR_TEXT &&

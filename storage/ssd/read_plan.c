@@ -5,6 +5,10 @@ static bool locate(sp_block_read *read, size_t run)
 {
 	const sp_read_request *request = read->request;
 
+	if (request->place != NULL) {
+		read->place = request->place(request, read->first);
+		return true;
+	}
 	for (; run < request->run_count; run++) {
 		read->run = run;
 		if (sp_sst_run_locate(request->runs[run], request->keys[read->first], &read->place))
@@ -24,7 +28,7 @@ static void extend(sp_read_plan *plan, sp_block_read *read)
 	const sp_read_request *request = read->request;
 	sp_block_read next = {.request = request};
 
-	if (read->run + 1 != request->run_count)
+	if (request->place != NULL || read->run + 1 != request->run_count)
 		return;
 	while (plan->key < request->count) {
 		next.first = plan->key;
@@ -57,9 +61,14 @@ sp_status sp_block_read_finish(sp_block_read *read, const void *bytes, sp_read_t
 			       bool *again, sp_error *err)
 {
 	const sp_read_request *request = read->request;
-	const sp_sst_run *run = request->runs[read->run];
+	const sp_sst_run *run;
 
 	*again = false;
+	if (request->place != NULL) {
+		take(request, read->first, bytes);
+		return SP_OK;
+	}
+	run = request->runs[read->run];
 	atomic_fetch_add_explicit(request->bytes_read, read->place.span, memory_order_relaxed);
 	SP_TRY(sp_sst_run_check(&read->place, bytes, err));
 	for (size_t i = read->first; i < read->first + read->count; i++) {

@@ -16,7 +16,8 @@
 enum { SP_READ_RUNS = 2 };
 
 /* Keys of one table that the cache lacks. */
-typedef struct sp_read_request {
+typedef struct sp_read_request sp_read_request;
+struct sp_read_request {
 	sp_sst_run *const
 		*runs;    /* [run_count] newest first: the first run that has a key has its row */
 	size_t run_count; /* <= SP_READ_RUNS */
@@ -24,7 +25,13 @@ typedef struct sp_read_request {
 	size_t count;
 	atomic_uint_least64_t *bytes_read; /* increased by each read */
 	void *owner;                       /* context of take() */
-} sp_read_request;
+
+	/*
+	 * Instead of runs, keys and bytes_read: where the bytes for i are.  take() gets all of
+	 * them; if they cannot be read, NULL, and the call goes on.
+	 */
+	sp_sst_place (*place)(const sp_read_request *request, size_t i);
+};
 
 /* Receives the row of request->keys[i]; NULL: absent. */
 typedef void sp_read_take(const sp_read_request *request, size_t i, const void *row);

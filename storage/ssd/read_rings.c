@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/thread.h"
 #include "storage/ssd/read_threads.h"
 
@@ -23,7 +24,7 @@ enum {
 typedef struct slot {
 	sp_read_task task; /* first, so that a pointer to it is one to the slot; for threads */
 	sp_block_read read;
-	sp_sst_run *run; /* held while the slot is busy, so that its file stays open */
+	sp_sst_run *run; /* held while the slot is busy, so that its file stays open; or NULL */
 	char *buffer;
 	size_t size;       /* of buffer */
 	uint32_t come;     /* bytes of the block that have arrived */
@@ -134,6 +135,18 @@ sp_status sp_read_rings_create(sp_read_rings **out, size_t count, bool by_thread
 	return SP_OK;
 }
 
+sp_status sp_read_rings_open(sp_read_rings **out, size_t count, bool no_rings, sp_error *err)
+{
+	sp_status status = SP_UNSUPPORTED;
+
+	if (!no_rings)
+		status = sp_read_rings_create(out, count, false, err);
+	if (status != SP_UNSUPPORTED)
+		return status;
+	sp_log(SP_LOG_INFO, "the SSD tier reads with %zu threads, not with io_uring", count);
+	return sp_read_rings_create(out, count, true, err);
+}
+
 /* A forked child shares the rings of the kernel with its parent. */
 static bool is_owner(const sp_read_rings *rings)
 {
@@ -230,7 +243,8 @@ static sp_status queue_rest(read_call *call, slot *s, sp_error *err)
 				   s->task.offset);
 		io_uring_sqe_set_data(entry, s);
 	}
-	s->run = sp_sst_run_retain(s->read.request->runs[s->read.run]);
+	if (s->read.request->runs != NULL)
+		s->run = sp_sst_run_retain(s->read.request->runs[s->read.run]);
 	s->is_busy = true;
 	s->is_abandoned = false;
 	call->ring->busy++;
@@ -329,6 +343,10 @@ static sp_status finish_read(read_call *call, slot *s, int result, sp_error *err
 		status = sp_error_set(err, SP_CORRUPT, "the file ends too early");
 	else
 		status = sp_block_read_finish(&s->read, s->buffer, call->plan.take, &again, err);
+	if (status != SP_OK && s->read.request->place != NULL) {
+		call->plan.take(s->read.request, s->read.first, NULL);
+		return SP_OK;
+	}
 	if (status != SP_OK)
 		return note_failure(call, s, status);
 	return again ? queue_read(call, s, err) : SP_OK;

@@ -35,6 +35,10 @@ enum { SP_READ_RING_BLOCKS = 32 }; /* blocks in flight per ring */
 SP_MUST_CHECK sp_status sp_read_rings_create(sp_read_rings **out, size_t count, bool by_threads,
 					     sp_error *err);
 
+/* By io_uring or, if the kernel refuses it or with no_rings, by threads, which a log line says. */
+SP_MUST_CHECK sp_status sp_read_rings_open(sp_read_rings **out, size_t count, bool no_rings,
+					   sp_error *err);
+
 /*
  * Only when no call is running.  With io_uring waits up to a second for abandoned reads; the memory
  * of those that have not completed is leaked, because the kernel may still write to it.  Threads

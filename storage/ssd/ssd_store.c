@@ -74,28 +74,13 @@ void sp_ssd_store_release(sp_ssd_store *store)
 	sp_free(store);
 }
 
-/* Under the lock. */
-static sp_status start_readers(sp_ssd_store *store, sp_error *err)
-{
-	sp_status status = SP_UNSUPPORTED;
-
-	if (store->rings != NULL)
-		return SP_OK;
-	if (!store->no_rings)
-		status = sp_read_rings_create(&store->rings, store->readers, false, err);
-	if (status != SP_UNSUPPORTED)
-		return status;
-	sp_log(SP_LOG_INFO, "the SSD tier reads with %zu threads, not with io_uring",
-	       store->readers);
-	return sp_read_rings_create(&store->rings, store->readers, true, err);
-}
-
 sp_status sp_ssd__readers_start(sp_ssd_store *store, sp_error *err)
 {
-	sp_status status;
+	sp_status status = SP_OK;
 
 	pthread_mutex_lock(&store->lock);
-	status = start_readers(store, err);
+	if (store->rings == NULL)
+		status = sp_read_rings_open(&store->rings, store->readers, store->no_rings, err);
 	pthread_mutex_unlock(&store->lock);
 	return status;
 }

@@ -1,22 +1,14 @@
 #include "storage/sst/sst_block.h"
 
-#include <endian.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/little_endian.h"
 #include "base/varint.h"
-
-static uint32_t load32(const uint8_t *at)
-{
-	uint32_t number;
-
-	memcpy(&number, at, sizeof(number));
-	return le32toh(number);
-}
 
 sp_status sp_sst_block_check(const uint8_t *block, size_t size, sp_error *err)
 {
-	uint32_t stored = load32(block + size + 1);
+	uint32_t stored = sp_le32_at(block + size + 1);
 
 	if (sp_crc32c_mask(sp_crc32c(0, block, size + 1)) != stored)
 		return sp_error_set(err, SP_CORRUPT, "a block fails its checksum");
@@ -32,7 +24,7 @@ void sp_sst_cursor_start(sp_sst_cursor *cursor, const uint8_t *block, size_t siz
 	*cursor = (sp_sst_cursor){0};
 	if (size < sizeof(uint32_t))
 		return;
-	restarts = load32(block + size - sizeof(uint32_t));
+	restarts = sp_le32_at(block + size - sizeof(uint32_t));
 	if (restarts > size / sizeof(uint32_t) - 1)
 		return;
 	cursor->at = block;

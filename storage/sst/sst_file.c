@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/little_endian.h"
 #include "base/varint.h"
 #include "storage/sst/sst_block.h"
 
@@ -50,15 +51,12 @@ static sp_status read_footer(handle *index, const sp_file *file, sp_error *err)
 	uint8_t footer[FOOTER];
 	const uint8_t *at = footer + HANDLES;
 	handle metaindex;
-	uint32_t format;
-	uint64_t end_mark;
 
 	if (file->size < FOOTER)
 		return corrupt(err, "it is too short for a sorted file");
 	SP_TRY(sp_file_read_at(file, file->size - FOOTER, footer, FOOTER, err));
-	memcpy(&format, footer + VERSION, sizeof(format));
-	memcpy(&end_mark, footer + MAGIC, sizeof(end_mark));
-	if (le64toh(end_mark) != magic || le32toh(format) != FORMAT || footer[0] != CRC32C)
+	if (sp_le64_at(footer + MAGIC) != magic || sp_le32_at(footer + VERSION) != FORMAT ||
+	    footer[0] != CRC32C)
 		return corrupt(err, "its footer is not that of a sorted file of format 5");
 	if (!read_handle(&at, footer + VERSION, &metaindex) ||
 	    !read_handle(&at, footer + VERSION, index) || !is_within(index, file->size - FOOTER) ||

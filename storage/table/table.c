@@ -76,7 +76,7 @@ sp_table_counters sp_table_count(const sp_table *table)
 		.keys = in_memory + c.asked,
 		.in_memory = in_memory,
 		.cached = c.hot_hits,
-		.missed = c.asked - c.hot_hits,
+		.missed = c.asked - c.hot_hits - c.disk_hits,
 		.absent = absent + c.absent,
 		.errors = c.errors,
 		.bytes_read = c.bytes_read,
@@ -85,6 +85,11 @@ sp_table_counters sp_table_count(const sp_table *table)
 		.servers_up = c.servers_up,
 		.round_trips = c.round_trips,
 		.round_trip_ns = c.round_trip_ns,
+		.disks = c.disks,
+		.disks_up = c.disks_up,
+		.disk_hits = c.disk_hits,
+		.disk_errors = c.disk_errors,
+		.disk_dropped = c.disk_dropped,
 	};
 }
 

@@ -191,10 +191,10 @@ void sp_table_read_column(const sp_table *table, sp_table_column column, const i
  */
 typedef struct sp_table_counters {
 	const char *tier;    /* "ssd"; NULL: there is none, and what concerns it is 0 */
-	uint64_t keys;       /* looked up; the three below add up to it */
+	uint64_t keys;       /* looked up; the three below and disk_hits add up to it */
 	uint64_t in_memory;  /* with a tier: held by layers above it, such as a delta */
 	uint64_t cached;     /* answered from the tier's hot rows, as held or as absent */
-	uint64_t missed;     /* the others: read from the disk or the network */
+	uint64_t missed;     /* read from the tier itself: the disk or the network */
 	uint64_t absent;     /* of keys: not held by any layer */
 	uint64_t errors;     /* reads of the tier that failed */
 	uint64_t bytes_read; /* from the disk or the network */
@@ -203,6 +203,9 @@ typedef struct sp_table_counters {
 	/* The tier's servers now, and their answers in all tables of the version; else 0. */
 	uint64_t servers, servers_up;
 	uint64_t round_trips, round_trip_ns;
+
+	/* Of rows of the servers that are kept in a file on this machine (storage/table/tier.h). */
+	uint64_t disks, disks_up, disk_hits, disk_errors, disk_dropped;
 } sp_table_counters;
 
 sp_table_counters sp_table_count(const sp_table *table);

@@ -48,6 +48,12 @@ typedef struct sp_tier_counters {
 	/* Of a tier whose rows are on servers; shared by the tables of a version.  Else 0. */
 	uint64_t servers, servers_up;        /* now */
 	uint64_t round_trips, round_trip_ns; /* commands that were answered; a sum */
+
+	/* Of one that keeps rows of its servers in a file on this machine.  Else 0. */
+	uint64_t disks, disks_up; /* now: 1, and 1 while the file is in use */
+	uint64_t disk_hits;       /* keys answered from it */
+	uint64_t disk_errors;     /* rows that could not be read, or were damaged */
+	uint64_t disk_dropped;    /* rows that were not written because the disk is too slow */
 } sp_tier_counters;
 
 /* A layer of rows to be merged into a tier. */

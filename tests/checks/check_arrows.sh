@@ -28,7 +28,7 @@ storage/image: base storage/format storage/placement storage/rows storage/image
 storage/table: base storage/region.h storage/scratch.h storage/format storage/fresh storage/placement storage/rows storage/table
 storage/cache: base storage/region.h storage/cache
 storage/sst: base storage/sst
-storage/remote: base storage/scratch.h storage/format storage/rows storage/table/tier.h storage/cache storage/remote
+storage/remote: base storage/scratch.h storage/region.h storage/format storage/rows storage/table/tier.h storage/cache storage/ssd/read_rings.h storage/remote
 storage/redis: base storage/format storage/table/tier.h storage/cache storage/remote storage/redis
 storage/shards: base storage/scratch.h storage/format storage/rows storage/table storage/cache storage/remote storage/shards
 storage/ssd: base storage/scratch.h storage/format storage/rows storage/table/tier.h storage/cache storage/sst storage/ssd

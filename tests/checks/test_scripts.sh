@@ -122,6 +122,10 @@ check 'what the failing test said is told' says '^why it failed$'
 check 'the last line is the sum' [ "$(tail -n 1 "$work/out")" = '1 passed, 1 failed' ]
 run "$tree/run-tests" tests/one
 check 'one test runs alone' [ "$status:$(tail -n 1 "$work/out")" = '0:1 passed, 0 failed' ]
+echo 'password s3cr3t' >"$tree/build/tests/tests/three.log"
+run "$tree/run-tests" tests/one
+check 'a secret in a log fails the run' [ "$status:$(tail -n 1 "$work/out")" = '1:1 passed, 1 failed' ]
+check 'and the log is named' says 'tests/three.log shows a secret'
 run "$tree/run-tests" tests/three
 check 'a test that does not exist is an error' [ "$status" = 2 ]
 check 'and named' says 'tests/three'

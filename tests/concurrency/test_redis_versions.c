@@ -1,7 +1,8 @@
 /*
  * Two processors whose rows are in one Redis, and requests to both, while full checkpoints and
  * deltas come, of which either publishes what Redis lacks, versions before expire, and Redis is
- * killed: no answer is of two versions.  Meant for --enable-sanitize=thread, too.
+ * killed: no answer is of two versions.  The second one has rows on a disk, too, and hardly any in
+ * memory.  Meant for --enable-sanitize=thread, too.
  */
 #include "tests/support/cmocka.h"
 
@@ -20,6 +21,7 @@
 enum { PROCESSORS = 2, READERS = 4, KEYS = 600, BATCH = 64, FULLS = 4, DELTAS = 2 };
 
 static sp_redis_process redis;
+static char folder[SP_PATH_SIZE];
 static sp_row_model processors[PROCESSORS];
 
 typedef struct reader {
@@ -122,10 +124,59 @@ static void all_processors_go_back_together(void **state)
 	assert_int_equal(mixed, 0);
 }
 
+/* A number of the second processor's table. */
+static uint64_t told(const char *name)
+{
+	char *json = serving_processor_versions(processors[1].model), text[64];
+	const char *at;
+	uint64_t number;
+
+	snprintf(text, sizeof(text), "\"%s\":", name);
+	at = strstr(strstr(json, "\"tables\":["), text);
+	assert_non_null(at);
+	number = strtoull(at + strlen(text), NULL, 10);
+	serving_processor_free(json);
+	return number;
+}
+
+static bool all_keys_answer(double value)
+{
+	bool is_right = true;
+
+	for (size_t first = 0; first + BATCH <= KEYS; first += BATCH)
+		is_right = sp_row_model_ask(&processors[1], processors[1].keys + first, BATCH) ==
+				   value &&
+			   is_right;
+	return is_right;
+}
+
+static void rows_on_the_disk_answer_without_redis(void **state)
+{
+	double value = 1000.0 * (FULLS + 3) + DELTAS;
+	uint64_t before = 0, hits;
+
+	(void)state;
+	for (int i = 0; i < 1000 && told("missed") != before; i++) {
+		before = told("missed");
+		assert_true(all_keys_answer(value));
+		usleep(100000); /* for what it has asked Redis for to be written */
+	}
+	atomic_store(&may_fail, true);
+	sp_redis_kill(&redis);
+	hits = told("disk_hits");
+	assert_true(all_keys_answer(value));
+	assert_true(told("disk_hits") > hits + KEYS / 4);
+	assert_int_equal(told("disks_up"), 1);
+	assert_int_equal(told("disk_errors"), 0);
+	sp_redis_restart(&redis);
+	await_both(value);
+	assert_int_equal(mixed, 0);
+}
+
 static int start(void **state)
 {
 	static const char *const durable[] = {"--appendonly", "yes", "--appendfsync", "no", NULL};
-	char more[SP_PATH_SIZE + 512], url[SP_PATH_SIZE + 32];
+	char more[SP_PATH_SIZE + 512], on_disk[2 * SP_PATH_SIZE + 640], url[SP_PATH_SIZE + 32];
 
 	(void)state;
 	sp_redis_start(&redis, false, durable);
@@ -133,12 +184,18 @@ static int start(void **state)
 		 ", \"update_poll_interval_ms\": 20, \"session_num\": 2, "
 		 "\"feature_store_type\": \"redis\", \"redis_url\": \"%s\", "
 		 "\"redis_timeout_ms\": 5000, \"redis_on_timeout\": \"fail\", "
-		 "\"redis_keep_seconds\": 60, \"lock_timeout\": 2, \"ev_storage_size\": [65536]",
+		 "\"redis_keep_seconds\": 60, \"lock_timeout\": 2",
 		 sp_redis_unix(&redis, url));
+	sp_temp_make(folder);
+	snprintf(on_disk, sizeof(on_disk),
+		 "%s, \"ev_storage_type\": 12, \"ev_storage_size\": [1, 4194304], "
+		 "\"ev_storage_path\": \"%s\"",
+		 more, folder);
+	strcat(more, ", \"ev_storage_size\": [65536]");
 	sp_row_model_init(&processors[0], KEYS);
 	processors[1] = processors[0];
 	for (int i = 0; i < PROCESSORS; i++) {
-		sp_row_model_open(&processors[i], more);
+		sp_row_model_open(&processors[i], i == 1 ? on_disk : more);
 		if (processors[i].model == NULL)
 			return -1;
 	}
@@ -159,6 +216,7 @@ static int end(void **state)
 	serving_processor_destroy(processors[1].model);
 	sp_row_model_fini(&processors[0]);
 	sp_redis_end(&redis);
+	sp_temp_remove(folder);
 	return 0;
 }
 
@@ -167,6 +225,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_answer_is_of_two_versions),
 		cmocka_unit_test(all_processors_go_back_together),
+		cmocka_unit_test(rows_on_the_disk_answer_without_redis),
 	};
 
 	sp_redis_need();

@@ -1,3 +1,4 @@
+#include <netdb.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +16,21 @@
 
 /*
  * Any bytes as what a server answers to a client that has asked for values and, if the first byte
- * is odd, for the map of a cluster.  The client's thread is this one.
+ * is odd, for the map of a cluster.  The client's thread is this one.  Maps and redirections lead
+ * to servers that nobody knows.
  */
 
 static char folder[] = "/tmp/sp_fuzz_XXXXXX";
 static struct sockaddr_un address = {.sun_family = AF_UNIX};
 static int listener = -1;
+
+int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
+		struct addrinfo **list)
+{
+	(void)name, (void)service, (void)hints;
+	*list = NULL;
+	return EAI_NONAME;
+}
 
 static void clean_up(void)
 {
@@ -122,9 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	sp_redis_link *link;
 	int peer, ended = 0;
 
-	/* Redirections would have it look up names and connect. */
-	if (size == 0 || size > 65536 || memmem(data, size, "MOVED", 5) != NULL ||
-	    memmem(data, size, "ASK", 3) != NULL)
+	if (size == 0 || size > 65536)
 		return 0;
 	listen_once();
 	client = make_client(data[0] % 2 != 0);

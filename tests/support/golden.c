@@ -3,6 +3,7 @@
 #include <cjson/cJSON.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,7 +183,7 @@ static void visit_folder(const char *root, bool ours, const char *only, sp_golde
 		join(folder, root, entries[i]->d_name);
 		if (is_served(entries[i]->d_name) &&
 		    sp_file_exists(join(about, folder, "case.json")) &&
-		    (only == NULL || strcmp(only, entries[i]->d_name) == 0)) {
+		    (only == NULL || fnmatch(only, entries[i]->d_name, FNM_EXTMATCH) == 0)) {
 			snprintf(golden.name, sizeof(golden.name), "%s", entries[i]->d_name);
 			open_case(&golden, folder);
 			if (only != NULL || cJSON_GetObjectItem(golden.about, "in_order") == NULL)

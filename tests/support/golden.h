@@ -27,7 +27,8 @@ typedef void sp_golden_visit(sp_golden_case *golden);
 
 /*
  * Calls visit for every case but those whose answers hang on the requests before ("in_order");
- * unless `only` is NULL, for the one of that name, whatever it is.
+ * unless `only` is NULL, for those of that name, whatever they are; it may be a pattern, such as
+ * "ev-!(minimal|bags)".
  */
 void sp_golden_each(const char *only, sp_golden_visit *visit);
 

@@ -20,16 +20,6 @@ void sp_host_process_init(sp_host_process *process)
 	sp_temp_make(process->folder);
 }
 
-void sp_host_process_fini(sp_host_process *process)
-{
-	if (process->pid > 0) {
-		kill(process->pid, SIGKILL);
-		waitpid(process->pid, NULL, 0);
-	}
-	sp_temp_remove(process->folder);
-	memset(process, 0, sizeof(*process));
-}
-
 static void path_of(char *out, size_t size, const sp_host_process *process, const char *name)
 {
 	snprintf(out, size, "%s/%s", process->folder, name);
@@ -55,6 +45,20 @@ const char *sp_host_process_log(sp_host_process *process)
 	path_of(path, sizeof(path), process, "log");
 	read_text(process->log, sizeof(process->log), path);
 	return process->log;
+}
+
+void sp_host_process_fini(sp_host_process *process)
+{
+	if (process->pid > 0) {
+		kill(process->pid, SIGKILL);
+		waitpid(process->pid, NULL, 0);
+	}
+	if (strstr(sp_host_process_log(process), "s3cr3t") != NULL) {
+		printf("the host's log shows a secret\n%s", process->log);
+		abort();
+	}
+	sp_temp_remove(process->folder);
+	memset(process, 0, sizeof(*process));
 }
 
 static void run_child(sp_host_process *process, const char *program, const char *const *flags)

@@ -1,7 +1,7 @@
 """Asks a Prometheus that scrapes a live host every question of the dashboard.
 
-dashboard.py DASHBOARD HOST_PORT PROMETHEUS_PORT FOLDER: starts `prometheus` with its data in FOLDER; exit status 0
-where each question has an answer with a sample in it.
+dashboard.py DASHBOARD HOST_PORT PROMETHEUS_PORT FOLDER [WITHOUT]: starts `prometheus` with its data in FOLDER; exit
+status 0 where each question has an answer with a sample in it, but for those that name WITHOUT.
 """
 import json
 import os
@@ -13,7 +13,8 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-dashboard, host_port, port, folder = sys.argv[1:]
+dashboard, host_port, port, folder = sys.argv[1:5]
+without = sys.argv[5] if len(sys.argv) > 5 else None
 variables = {"$__rate_interval": "1m", "$__interval": "1m", "$job": ".*", "$instance": ".*", "$model": ".*"}
 
 
@@ -55,7 +56,7 @@ with open(os.path.join(folder, "prometheus.log"), "w", encoding="utf-8") as log:
     prometheus = subprocess.Popen(["prometheus", "--config.file=" + config, "--storage.tsdb.path=" + os.path.join(folder, "data"), f"--web.listen-address=127.0.0.1:{port}"], stdout=log, stderr=log)
 try:
     end = time.monotonic() + 30
-    open_questions = {f"{title}: {query}": query for title, query in questions()}
+    open_questions = {f"{title}: {query}": query for title, query in questions() if without is None or without not in query}
     count = len(open_questions)
     while open_questions and time.monotonic() < end and prometheus.poll() is None:
         answers = {name: ask(query) for name, query in open_questions.items()}

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 
-TOKEN = "a-token-of-24-characters"
+TOKEN = "s3cr3t-of-24-characters-"
 ROW = {"ids": [13, 2, 31, 27, 34, 45], "numbers": [1.5, 1.5, -0.1, 0.5, -1.8, -0.1, 1.2, -1.8, -0.6, -0.5, 1.8, -1.0]}
 
 
@@ -244,7 +244,7 @@ def check_no_profile(host, limit):
 
 def check_new_token(host):
     """SIGHUP takes the token of the file; a broken file changes nothing, and the log says so."""
-    path, other = host.folder + "/token", "another-token-of-33-characters-000"
+    path, other = host.folder + "/token", "another-s3cr3t-of-33-characters-0"
 
     def answers(token):
         return host.call(host.admin, "GET", "/v1/log_level", Authorization="Bearer " + token)[0]
@@ -257,11 +257,11 @@ def check_new_token(host):
 
     read_again(other + "\n", "SIGHUP: the token of the admin listener is that of " + path)
     assert answers(other) == 200 and answers(TOKEN) == 401
-    read_again("short secret", "SIGHUP: the token of the admin listener stays as it is: " + path + ": a token has 16 to 512")
+    read_again("short s3cr3t", "SIGHUP: the token of the admin listener stays as it is: " + path + ": a token has 16 to 512")
     os.remove(path)
     host.process.send_signal(signal.SIGHUP)
     wait_until(lambda: "stays as it is: cannot open " + path in host.log(), "a file that is not there")
-    assert answers(other) == 200 and answers(TOKEN) == 401 and answers("short secret") == 401
+    assert answers(other) == 200 and answers(TOKEN) == 401 and answers("short s3cr3t") == 401
     assert other not in host.log() and "secret" not in host.log()
     read_again(TOKEN, "SIGHUP")
     wait_until(lambda: answers(TOKEN) == 200, "the first token")
@@ -280,7 +280,7 @@ def check_page(host):
 
 def check_flags(program, folder):
     with open(folder + "/short", "w") as file:
-        file.write("short secret")
+        file.write("short s3cr3t")
     for flags, code, reason in ((["--admin_host=0.0.0.0", "--admin_port=0"], 2, "--admin_token_file"),
                                 (["--admin_token_file=/none"], 2, "--admin_port"),
                                 (["--admin_port=0", "--admin_token_file=/none"], 1, "/none"),

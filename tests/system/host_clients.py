@@ -2,7 +2,7 @@
 
     host_clients.py PORT OTHER_PORT TOKEN_PORT OTHER_TOKEN_PORT
 
-The first two are one host's, the others that of one whose EAS tokens are "one" and "two".  Both serve tests/golden's tf2-signatures as
+The first two are one host's, the others that of one whose EAS tokens are "s3cr3t-1" and "s3cr3t-2".  Both serve tests/golden's tf2-signatures as
 "types" and tf1-examples as "examples", each as version 123, and have a model "broken" that cannot be loaded.
 """
 import base64
@@ -235,11 +235,11 @@ def messages_of_eas_are_answered():
 
 
 def services_have_tokens():
-    for headers in ({"Authorization": "one"}, {"Authorization": "Bearer two"}, signed("one", EAS_BODY)):
+    for headers in ({"Authorization": "s3cr3t-1"}, {"Authorization": "Bearer s3cr3t-2"}, signed("s3cr3t-1", EAS_BODY)):
         assert call("POST", EAS, EAS_BODY, at=token_port, **headers)[0] == 200, headers
-    for headers in ({"Authorization": "two"}, signed("two", b""), signed("two", b"", "GET")):
+    for headers in ({"Authorization": "s3cr3t-2"}, signed("s3cr3t-2", b""), signed("s3cr3t-2", b"", "GET")):
         assert call("GET", EAS, at=token_port, **headers)[0] == 200, headers
-    for headers in ({}, {"Authorization": "on"}, {"Authorization": "one,two"}, {"Authorization": "Bearer"}, signed("three", EAS_BODY), signed("one", b"other")):
+    for headers in ({}, {"Authorization": "s3cr3t-"}, {"Authorization": "s3cr3t-1,s3cr3t-2"}, {"Authorization": "Bearer"}, signed("three", EAS_BODY), signed("s3cr3t-1", b"other")):
         refused(401, "token", "POST", EAS, EAS_BODY, at=token_port, **headers)
     assert call("GET", "/v1/models/types", at=token_port)[0] == 200
 

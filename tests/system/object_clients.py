@@ -23,7 +23,7 @@ except ImportError as error:
 
 def client(port, key, secret):
     return boto3.client("s3", endpoint_url=f"http://127.0.0.1:{port}", aws_access_key_id=key,
-                        aws_secret_access_key=secret, region_name="us-east-1",
+                        aws_secret_access_key=s3cr3t, region_name="us-east-1",
                         config=botocore.client.Config(s3={"addressing_style": "path"},
                                                       retries={"max_attempts": 1}))
 
@@ -40,10 +40,10 @@ def wait_for(file):
 def check_server(server, folder):
     """boto3 is served and a wrong key is not: what the server checks is what Amazon's client signs."""
     port_file = f"{folder}/clients_port"
-    process = subprocess.Popen([sys.executable, server, folder, port_file, "--key=AKIDTEST:secret"])
+    process = subprocess.Popen([sys.executable, server, folder, port_file, "--key=AKIDTEST:s3cr3t"])
     try:
         port = wait_for(port_file)
-        good, bad = client(port, "AKIDTEST", "secret"), client(port, "AKIDTEST", "other")
+        good, bad = client(port, "AKIDTEST", "s3cr3t"), client(port, "AKIDTEST", "other")
         names = [o["Key"] for o in good.list_objects_v2(Bucket="b", Prefix="tree/")["Contents"]]
         assert names == ["tree/a b+c", "tree/big", "tree/x/y"], names
         assert good.get_object(Bucket="b", Key="tree/a b+c", Range="bytes=1-2")["Body"].read() == b"bc"
@@ -70,14 +70,14 @@ def check_moto(read_object, folder):
             if "Running on http://127.0.0.1:" in text:
                 port = text.split("Running on http://127.0.0.1:")[1].split()[0]
                 break
-        s3 = client(port, "AKIDTEST", "secret")
+        s3 = client(port, "AKIDTEST", "s3cr3t")
         s3.create_bucket(Bucket="models")
         for name in ("a b+c", "big", "x/y"):
             s3.upload_file(f"{folder}/tree/{name}", "models", f"m/{name}")
         for name in ("a b+c", "big", "x/y"):
             wanted = subprocess.run([read_object, f"{folder}/tree/{name}"], capture_output=True,
                                     text=True, check=True).stdout
-            got = subprocess.run([read_object, f"s3://models/m/{name}", "id=AKIDTEST", "key=secret",
+            got = subprocess.run([read_object, f"s3://models/m/{name}", "id=AKIDTEST", "key=s3cr3t",
                                   f"endpoint=127.0.0.1:{port}".replace("127", "http://127")],
                                  capture_output=True, text=True, check=False).stdout
             assert got == wanted, (name, got, wanted)

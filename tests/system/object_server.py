@@ -10,6 +10,7 @@ Every bucket is ROOT.  It speaks, told apart by the request:
     WebHDFS   /webhdfs/v1/PATH?op=LISTSTATUS, GETFILESTATUS, OPEN; OPEN redirects to another port
     HTTP      /-/web/PATH; lists folders as nginx does
     HTTP without ranges: /-/plain/PATH
+    HTTP whose folders have an ETag, or a time: /-/tagged/PATH, /-/dated/PATH
 
 With --key, S3 and OSS requests must be signed; signatures are made again here from the documents
 of Amazon and Alibaba, not by the code that is tested (SigV4 was compared with boto3, OSS's with oss2).
@@ -17,7 +18,8 @@ of Amazon and Alibaba, not by the code that is tested (SigV4 was compared with b
     GET /-/fault?kind=KIND&count=N    the next N requests for bytes fail so:
         500, 503, reset, short, drip, error200, range, redirect, etag, stall; down: all requests, till count=0
     /-/metadata/latest/...            the credentials of --key, as EC2's metadata service of version 2 tells them
-    GET /-/log                        the requests so far, one a line: METHOD PATH?QUERY RANGE
+    GET /-/log                        the requests so far, one a line: METHOD PATH?QUERY RANGE; or "304 PATH" for a
+                                      folder that was asked for with a condition, and has not changed
 """
 
 import base64
@@ -274,7 +276,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         q = dict(urllib.parse.parse_qsl(self.query))
         name = urllib.parse.unquote(self.where)[len("/webhdfs/v1/"):]
         path = os.path.join(ROOT, name)
-        if KEY is not None and q.get("delegation", q.get("user.name")) != KEY[0]:
+        if KEY is not None and q.get("delegation") != KEY[1] and q.get("user.name") != KEY[0]:
             return self.answer(401, json.dumps({"RemoteException": {"exception": "SecurityException"}}))
         if not os.path.exists(path):
             return self.answer(404, json.dumps(
@@ -304,14 +306,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
         for name in sorted(os.listdir(path)):
             tail = "/" if os.path.isdir(os.path.join(path, name)) else ""
             lines.append(f'<a href="{urllib.parse.quote(name)}{tail}">{html.escape(name)}{tail}</a>')
-        return self.answer(200, "\n".join(lines) + "</pre></body></html>", kind="text/html")
+        page = "\n".join(lines) + "</pre></body></html>"
+        headers = []
+        if self.where.startswith("/-/tagged/"):
+            headers = [("ETag", 'W/"%s"' % hashlib.md5(page.encode()).hexdigest())]
+        elif self.where.startswith("/-/dated/"):
+            headers = [("Last-Modified", formatdate(os.path.getmtime(path), usegmt=True))]
+        known = [self.headers.get(name) for name in ("If-None-Match", "If-Modified-Since")]
+        if headers and headers[0][1] in known:
+            with lock:
+                log.append("304 " + self.where)
+            return self.answer(304, headers=headers)
+        return self.answer(200, page, headers, kind="text/html")
 
     def metadata(self):
         role = "/latest/meta-data/iam/security-credentials/"
         where = self.where[len("/-/metadata"):]
         if where == "/latest/api/token" and self.command == "PUT":
-            return self.answer(200, "the-token", kind="text/plain")
-        if self.headers.get("X-aws-ec2-metadata-token") != "the-token":
+            return self.answer(200, "s3cr3t-token", kind="text/plain")
+        if self.headers.get("X-aws-ec2-metadata-token") != "s3cr3t-token":
             return self.answer(401)
         if where == role:
             return self.answer(200, "a-role\n", kind="text/plain")
@@ -346,8 +359,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.error(503, "SlowDown")
         if self.where.startswith("/webhdfs/v1/"):
             return self.hdfs()
-        if self.where.startswith("/-/web/") or self.where.startswith("/-/plain/"):
-            return self.web(self.where.startswith("/-/web/"))
+        if self.where.startswith(("/-/web/", "/-/plain/", "/-/tagged/", "/-/dated/")):
+            return self.web(not self.where.startswith("/-/plain/"))
         return self.bucket()
 
     do_HEAD = do_GET

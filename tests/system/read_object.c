@@ -3,16 +3,15 @@
  * test_object_stores.sh.
  *
  *   read_object PATH [KEY=VALUE ...]     endpoint, id, key, token, ca_file, timeout_ms, region,
- * pause_ms
+ * opened
  *
- * Prints "SIZE CRC32C", or the error; the status is that of the read.  With pause_ms, waits between
- * the opening and the reading.
+ * Prints "SIZE CRC32C", or the error; the status is that of the read.  With opened=FILE, makes that
+ * file once the object is open, and reads when its standard input has ended.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
@@ -50,15 +49,27 @@ static sp_status read_piece(void *context, size_t i, sp_error *err)
 	return status;
 }
 
-static sp_status read_all(const char *path, int64_t pause_ms, sp_error *err)
+static void tell_and_wait(const char *opened)
 {
-	const struct timespec pause = {pause_ms / 1000, pause_ms % 1000 * 1000000};
+	FILE *file = fopen(opened, "w");
+
+	if (file == NULL)
+		return;
+	fputs("opened\n", file);
+	fclose(file);
+	while (getchar() != EOF)
+		;
+}
+
+static sp_status read_all(const char *path, const char *opened, sp_error *err)
+{
 	reading r = {.count = 0};
 	uint32_t crc = 0;
 	sp_status status;
 
 	SP_TRY(sp_file_open(&r.file, path, err));
-	nanosleep(&pause, NULL);
+	if (opened != NULL)
+		tell_and_wait(opened);
 	r.count = (size_t)((r.file.size + PIECE - 1) / PIECE);
 	r.sums = sp_alloc_zero(r.count, sizeof(*r.sums));
 	sp_file_fetch(&r.file, 0, (uint64_t)AHEAD * PIECE, true);
@@ -75,7 +86,7 @@ static sp_status read_all(const char *path, int64_t pause_ms, sp_error *err)
 int main(int argc, char **argv)
 {
 	sp_object_settings s = {.timeout_ms = 10000};
-	int64_t pause_ms = 0;
+	const char *opened = NULL;
 	sp_status status;
 	sp_error err;
 
@@ -85,20 +96,19 @@ int main(int argc, char **argv)
 			const char *name, **text;
 		} texts[] = {{"endpoint", &s.endpoint}, {"id", &s.access_id},
 			     {"key", &s.access_key},    {"token", &s.session_token},
-			     {"ca_file", &s.ca_file},   {"region", &s.region}};
+			     {"ca_file", &s.ca_file},   {"region", &s.region},
+			     {"opened", &opened}};
 
 		for (size_t t = 0; value != NULL && t < sizeof(texts) / sizeof(texts[0]); t++)
 			if (strncmp(argv[i], texts[t].name, (size_t)(value - argv[i])) == 0)
 				*texts[t].text = value + 1;
 		if (value != NULL && strncmp(argv[i], "timeout_ms", 10) == 0)
 			s.timeout_ms = strtoll(value + 1, NULL, 10);
-		if (value != NULL && strncmp(argv[i], "pause_ms", 8) == 0)
-			pause_ms = strtoll(value + 1, NULL, 10);
 	}
 	sp_object_store_open();
 	status = argc > 1 ? sp_object_store_set(argv[1], &s, &err) : SP_INVALID;
 	if (status == SP_OK)
-		status = read_all(argv[1], pause_ms, &err);
+		status = read_all(argv[1], opened, &err);
 	if (status != SP_OK)
 		printf("%s: %s\n", sp_status_name(status), err.text);
 	sp_object_store_close();

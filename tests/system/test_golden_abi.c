@@ -2,14 +2,22 @@
  * Every golden case through DeepRec's four functions, found with dlsym() as a
  * host that knows nothing else of us does; with the planned and with the
  * reference execution.
+ *
+ *   test_golden_abi [CASE [planned|reference]]
+ *
+ * With $SP_GOLDEN_ANSWERS, a folder, every answer is kept there; one that is
+ * there already must be the same, byte for byte.  With $SP_GOLDEN_STEPS, a
+ * number, timelines end after so many steps.
  */
 #include <cjson/cJSON.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/file.h"
 #include "tests/support/golden.h"
 
 typedef void *initialize_fn(const char *entry, const char *config, int *state);
@@ -34,6 +42,42 @@ static void count(const sp_golden_case *golden, const char *what, bool good)
 	printf("^ %s %s%s\n", golden->name, what, reference ? " (reference)" : "");
 }
 
+static void keep_answer(const char *path, const void *data, size_t size)
+{
+	FILE *file = fopen(path, "wb");
+
+	if (file == NULL || fwrite(data, 1, size, file) != size || fclose(file) != 0) {
+		fprintf(stderr, "cannot write %s\n", path);
+		exit(1);
+	}
+}
+
+/* Whether it is the answer that another run kept; the first run keeps it. */
+static bool same_as_kept(const sp_golden_case *golden, const char *request, const void *answer,
+			 size_t size)
+{
+	const char *folder = getenv("SP_GOLDEN_ANSWERS");
+	char path[2 * SP_PATH_SIZE], *kept;
+	size_t kept_size, start;
+	bool same;
+
+	if (folder == NULL)
+		return true;
+	start = (size_t)snprintf(path, sizeof(path), "%s/", folder);
+	snprintf(path + start, sizeof(path) - start, "%s.%d.%s", golden->name, reference, request);
+	for (char *at = path + start; *at != '\0'; at++)
+		*at = *at == '/' ? '.' : *at;
+	if (sp_file_read(&kept, &kept_size, path, SIZE_MAX, NULL) != SP_OK) {
+		keep_answer(path, answer, size);
+		return true;
+	}
+	same = kept_size == size && memcmp(kept, answer, size) == 0;
+	if (!same)
+		printf("  the answer to %s differs from the one in %s\n", request, path);
+	free(kept);
+	return same;
+}
+
 static bool answers(const sp_golden_case *golden, void *model, const char *request)
 {
 	char path[512];
@@ -49,7 +93,8 @@ static bool answers(const sp_golden_case *golden, void *model, const char *reque
 	want = sp_golden_read(golden, path, &want_size);
 	code = process(model, in, (int)in_size, &out, &out_size);
 	good = code == 200 &&
-	       sp_golden_same_response(golden, request, out, (size_t)out_size, want, want_size);
+	       sp_golden_same_response(golden, request, out, (size_t)out_size, want, want_size) &&
+	       same_as_kept(golden, request, out, (size_t)out_size);
 	if (code != 200)
 		printf("  %d: %.*s\n", code, out_size, (char *)out);
 	free(in);
@@ -149,9 +194,11 @@ static void check_step(const sp_golden_case *golden, void *model, const sp_golde
 
 static void play_timeline(sp_golden_case *golden, void *model)
 {
+	const char *most = getenv("SP_GOLDEN_STEPS");
+	int count = most != NULL ? atoi(most) : INT_MAX;
 	sp_golden_step step;
 
-	for (int i = 0; sp_golden_step_of(golden, i, &step); i++) {
+	for (int i = 0; i < count && sp_golden_step_of(golden, i, &step); i++) {
 		sp_golden_play(golden, i);
 		check_step(golden, model, &step);
 	}
@@ -216,6 +263,8 @@ int main(int argc, char **argv)
 	model_version = (version_fn *)dlsym(library, "serving_processor_model_version");
 	for (int round = 0; round < 2; round++) {
 		reference = round == 1;
+		if (argc > 2 && reference != (strcmp(argv[2], "reference") == 0))
+			continue;
 		sp_golden_each(argc > 1 ? argv[1] : NULL, check_case);
 	}
 	printf("[  PASSED  ] %zu test(s).\n", passed);

@@ -55,7 +55,7 @@ fail() {
 
 start plain "$builddir/serving_host" --model_config_file="$work/models.config" --rest_api_port=0 --port=0
 start tokens "$builddir/serving_host" --model_config_file="$work/models.config" --rest_api_port=0 --port=0 \
-	--eas_token=one,two --max_body_bytes=16777216
+	--eas_token=s3cr3t-1,s3cr3t-2 --max_body_bytes=16777216
 python3 "$srcdir/tests/system/host_clients.py" $(ports plain) $(ports tokens) || fail "host_clients.py has failed"
 
 # The command of TensorFlow Serving's container image always has a folder; here it is not there.
@@ -88,4 +88,5 @@ for option in --http1.1 --http2-prior-knowledge; do # the answer comes before th
 	answer 'JSON Parse error.* 400' "$option" --data-binary @"$work/large" "$url"
 	answer 'JSON Parse error.* 400' "$option" -X POST -T - "$url" <"$work/large"
 done
+"$srcdir/tests/support/no_secret.sh" "$work" || fail 'a secret is shown'
 echo "[  PASSED  ] curl"

@@ -9,7 +9,6 @@
 #include "api/host/http/http_internal.h"
 #include "api/host/json/json_writer.h"
 #include "base/alloc.h"
-#include "base/clock.h"
 
 /*
  * HTTP/1.1 over a connection, and what decides that it is HTTP/2 instead.
@@ -164,8 +163,8 @@ static void finish_answer(session *s)
 	if (s->keep) {
 		sp_http__connection_set_reading(s->c, !s->c->end_of_input);
 		sp_http__connection_move(s->c, SP_PHASE_IDLE);
-		sp_http__connection_set_deadline(s->c,
-						 sp_http__in_ms(options_of(s)->idle_timeout_ms));
+		sp_http__connection_set_deadline(
+			s->c, sp_http__connection_in_ms(s->c, options_of(s)->idle_timeout_ms));
 		proceed(s);
 		return;
 	}
@@ -201,7 +200,7 @@ static void begin_answer(session *s)
 		sp_buffer_fini(&s->request->out);
 		sp_http__request_set_error(s->request, 503, "no memory for the answer");
 	}
-	sp_http__request_observe(s->request);
+	sp_http__request_observe(s->request, s->loop->now_ns);
 	if (atomic_load(&s->loop->server->draining))
 		s->keep = false;
 	print_head(s);
@@ -210,7 +209,8 @@ static void begin_answer(session *s)
 		return;
 	}
 	s->sent = 0;
-	sp_http__connection_set_deadline(s->c, sp_http__in_ms(options_of(s)->request_timeout_ms));
+	sp_http__connection_set_deadline(
+		s->c, sp_http__connection_in_ms(s->c, options_of(s)->request_timeout_ms));
 	write_rest(s->c);
 }
 
@@ -294,7 +294,7 @@ static void hand_over(session *s)
 		return;
 	}
 	s->keep = !request->head.close;
-	request->handed_ns = sp_clock_now_ns();
+	request->handed_ns = s->loop->now_ns;
 	request->followed = s->input_size != 0;
 	atomic_store(&request->peer_closed, s->c->end_of_input);
 	atomic_store(&request->state, SP_HTTP_HANDED);
@@ -411,9 +411,9 @@ static void parse_head(session *s, size_t size)
 static void begin_head(session *s)
 {
 	const sp_http_options *options = options_of(s);
-	int64_t head_ns = sp_http__in_ms(options->head_timeout_ms);
+	int64_t head_ns = sp_http__connection_in_ms(s->c, options->head_timeout_ms);
 
-	s->request->deadline_ns = sp_http__in_ms(options->request_timeout_ms);
+	s->request->deadline_ns = sp_http__connection_in_ms(s->c, options->request_timeout_ms);
 	sp_http__connection_move(s->c, SP_PHASE_HEAD);
 	sp_http__connection_set_deadline(
 		s->c, head_ns < s->request->deadline_ns ? head_ns : s->request->deadline_ns);

@@ -227,7 +227,7 @@ void sp_http2__stream_answer(stream *st)
 		sp_buffer_fini(&request->out);
 		sp_http__request_set_error(request, 503, "no memory for the answer");
 	}
-	sp_http__request_observe(request);
+	sp_http__request_observe(request, sp_clock_now_ns());
 	sp_http2__stream_set_deadline(st,
 				      sp_http__in_ms(sp_http2__options(st->s)->request_timeout_ms));
 	if (st->streaming != NULL && st->streaming->begun)

@@ -40,28 +40,29 @@ static void enter(sp_http_connection *c, enum sp_http_phase phase)
 	c->phase = phase;
 	TAILQ_INSERT_TAIL(&c->loop->in[phase], c, link);
 	if (phase == SP_PHASE_BODY)
-		c->last_body_ns = sp_clock_now_ns();
-	if (is_busy(phase))
-		atomic_fetch_add_explicit(&c->loop->server->busy, 1, memory_order_relaxed);
+		c->last_body_ns = c->loop->now_ns;
 }
 
-static void leave(sp_http_connection *c)
+/* Keeps the server's count of busy connections. */
+static void note_busy(sp_http_connection *c, bool was, bool is)
 {
-	TAILQ_REMOVE(&c->loop->in[c->phase], c, link);
-	if (is_busy(c->phase))
+	if (is && !was)
+		atomic_fetch_add_explicit(&c->loop->server->busy, 1, memory_order_relaxed);
+	if (was && !is)
 		atomic_fetch_sub_explicit(&c->loop->server->busy, 1, memory_order_relaxed);
 }
 
 void sp_http__connection_move(sp_http_connection *c, enum sp_http_phase phase)
 {
-	leave(c);
+	note_busy(c, is_busy(c->phase), is_busy(phase));
+	TAILQ_REMOVE(&c->loop->in[c->phase], c, link);
 	enter(c, phase);
 }
 
 /* Moves the connection to the end of the list. */
 void sp_http__connection_note_progress(sp_http_connection *c)
 {
-	c->last_body_ns = sp_clock_now_ns();
+	c->last_body_ns = c->loop->now_ns;
 	TAILQ_REMOVE(&c->loop->in[SP_PHASE_BODY], c, link);
 	TAILQ_INSERT_TAIL(&c->loop->in[SP_PHASE_BODY], c, link);
 }
@@ -106,7 +107,8 @@ static void on_timer(int fd, short what, void *context)
 	(void)fd;
 	(void)what;
 	c->timer_ns = 0;
-	if (sp_clock_now_ns() < c->deadline_ns)
+	c->loop->now_ns = sp_clock_now_ns();
+	if (c->loop->now_ns < c->deadline_ns)
 		sp_http__connection_set_deadline(c, c->deadline_ns);
 	else if (c->phase == SP_PHASE_LINGER)
 		sp_http__connection_destroy(c);
@@ -179,6 +181,7 @@ static void on_readable(int fd, short what, void *context)
 
 	(void)fd;
 	(void)what;
+	c->loop->now_ns = sp_clock_now_ns();
 	if (c->phase == SP_PHASE_LINGER)
 		drop_input(c);
 	else
@@ -191,6 +194,7 @@ static void on_writable(int fd, short what, void *context)
 
 	(void)fd;
 	(void)what;
+	c->loop->now_ns = sp_clock_now_ns();
 	if (c->phase != SP_PHASE_LINGER)
 		c->protocol->writable(c);
 }
@@ -213,7 +217,8 @@ void sp_http__connection_destroy(sp_http_connection *c)
 	sp_http_loop *loop = c->loop;
 
 	release(c);
-	leave(c);
+	note_busy(c, is_busy(c->phase), false);
+	TAILQ_REMOVE(&loop->in[c->phase], c, link);
 	if (c->readable != NULL)
 		event_free(c->readable);
 	if (c->writable != NULL)

@@ -7,10 +7,17 @@
 /* ------------------------------------------------------------- characters */
 
 /* RFC 9110, section 5.6.2: methods and header names consist of these. */
+static const bool token_chars[256] = {
+	['0' ... '9'] = true, ['A' ... 'Z'] = true, ['a' ... 'z'] = true, ['!'] = true,
+	['#'] = true,         ['$'] = true,         ['%'] = true,         ['&'] = true,
+	['\''] = true,        ['*'] = true,         ['+'] = true,         ['-'] = true,
+	['.'] = true,         ['^'] = true,         ['_'] = true,         ['`'] = true,
+	['|'] = true,         ['~'] = true,
+};
+
 bool sp_http__is_token_char(char c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
+	return token_chars[(unsigned char)c];
 }
 
 static bool is_token(sp_bytes text)

@@ -46,7 +46,7 @@ typedef struct sp_http_answers {
 
 	/* For the thread of the loop only, about requests that it has answered itself. */
 	size_t own_count; /* in `list` */
-	int64_t own_ns;   /* when the last one was answered, and by which socket it had come */
+	int64_t own_ns;   /* when the last one was passed on, and by which socket it had come */
 	int own_socket;
 	int crowd; /* how many of the next requests do not count as alone */
 } sp_http_answers;
@@ -108,7 +108,7 @@ struct sp_http_request {
 	bool is_part;                 /* of the body of a stream, with `label` */
 	char label[SP_HTTP_LABEL_SIZE];
 	size_t label_size;
-	int64_t handed_ns; /* when it was complete; 0: not yet */
+	int64_t handed_ns; /* when its last bytes were read, once it is complete; 0: not yet */
 	int64_t deadline_ns;
 
 	sp_buffer head_text; /* what `head` is a view of */
@@ -152,8 +152,8 @@ SP_MUST_CHECK bool sp_http__request_orphan(sp_http_request *request);
  */
 SP_MUST_CHECK bool sp_http__request_leave(sp_http_request *request);
 
-/* Tells the observer how it ended. */
-void sp_http__request_observe(sp_http_request *request);
+/* Tells the observer how it ended, and when. */
+void sp_http__request_observe(sp_http_request *request, int64_t answered_ns);
 
 /* Prepares it for the next request on its connection. */
 void sp_http__request_reset(sp_http_request *request, size_t max_body_bytes);
@@ -256,6 +256,9 @@ ssize_t sp_http__tls_send(void *ssl, const struct iovec *parts, size_t count);
 /* The time that is so far from now. */
 int64_t sp_http__in_ms(int64_t ms);
 
+/* The same, from when the loop began what it does now for this connection. */
+static inline int64_t sp_http__connection_in_ms(const sp_http_connection *c, int64_t ms);
+
 /* Begins HTTP/1.1; false when out of memory. */
 SP_MUST_CHECK bool sp_http__http1_open(sp_http_connection *c);
 
@@ -304,7 +307,8 @@ struct sp_http_loop {
 	bool accepting, stopping;
 	bool closed_one; /* a connection was closed since accepting was paused */
 	size_t connection_count, max_connections;
-	size_t left; /* requests whose owner has left them, still to be answered */
+	size_t left;    /* requests whose owner has left them, still to be answered */
+	int64_t now_ns; /* when it began the current event of a connection, or passed an answer */
 	sp_http_connections in[SP_PHASES]; /* connections by phase, oldest first */
 	sp_http_connections to_write;
 	sp_http_requests spare_requests; /* empty ones, kept for later */
@@ -349,6 +353,11 @@ struct sp_http_server {
 static inline const sp_http_options *sp_http__connection_options(const sp_http_connection *c)
 {
 	return &c->loop->server->options;
+}
+
+static inline int64_t sp_http__connection_in_ms(const sp_http_connection *c, int64_t ms)
+{
+	return c->loop->now_ns + ms * 1000000;
 }
 
 #endif

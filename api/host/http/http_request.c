@@ -176,7 +176,7 @@ bool sp_http__request_leave(sp_http_request *request)
 	return true;
 }
 
-void sp_http__request_observe(sp_http_request *request)
+void sp_http__request_observe(sp_http_request *request, int64_t answered_ns)
 {
 	const sp_http_options *options = request->options;
 	sp_call_record *record = &request->record;
@@ -197,7 +197,7 @@ void sp_http__request_observe(sp_http_request *request)
 	if (options->observer == NULL)
 		return;
 	record->arrived_ns = request->handed_ns;
-	record->answered_ns = sp_clock_now_ns();
+	record->answered_ns = answered_ns;
 	options->observer(options->context, &outcome);
 }
 
@@ -328,7 +328,6 @@ static void post(sp_http_request *request)
 	pthread_mutex_unlock(&answers->lock);
 	if (answers == own_answers) {
 		answers->own_count++;
-		answers->own_ns = sp_clock_now_ns();
 		answers->own_socket = socket;
 	} else if (first) {
 		sp_http__answers_wake(answers);
@@ -442,6 +441,14 @@ static bool set_fields(sp_http_request *request, const sp_http_answer *answer)
 	request->trailer_count = answer->trailer_count;
 	return copy_fields(request, 0, answer->headers, answer->header_count) &&
 	       copy_fields(request, answer->header_count, answer->trailers, answer->trailer_count);
+}
+
+sp_buffer sp_http_request_take_buffer(sp_http_request *request)
+{
+	sp_buffer taken = request->out;
+
+	sp_buffer_init(&request->out, SIZE_MAX / 2);
+	return taken;
 }
 
 void sp_http_request_set_answer(sp_http_request *request, const sp_http_answer *answer)

@@ -80,6 +80,12 @@ void sp_http_request_set_deadline(sp_http_request *request, int64_t deadline_ns)
  */
 const atomic_bool *sp_http_request_cancel_flag(const sp_http_request *request);
 
+/*
+ * An empty buffer for the body of the answer, with the memory and the budget of an earlier body on
+ * the same connection if there was one.  Call it once a request has begun.
+ */
+sp_buffer sp_http_request_take_buffer(sp_http_request *request);
+
 /* At most so many headers and trailers together in an answer. */
 enum { SP_HTTP_MAX_FIELDS = 16 };
 

@@ -286,10 +286,11 @@ static void stop_loop(sp_http_loop *loop)
 		}
 }
 
-/* Takes what has been answered; false if nothing has. */
-static bool take_answers(sp_http_loop *loop, sp_http_requests *out)
+/* Takes what has been answered, by this thread if *own; false if nothing has. */
+static bool take_answers(sp_http_loop *loop, sp_http_requests *out, bool *own)
 {
 	STAILQ_INIT(out);
+	*own = loop->answers.own_count != 0;
 	pthread_mutex_lock(&loop->answers.lock);
 	STAILQ_CONCAT(out, &loop->answers.list);
 	pthread_mutex_unlock(&loop->answers.lock);
@@ -303,10 +304,14 @@ static void pass_answers(sp_http_loop *loop)
 	sp_http_requests answered;
 	sp_http_request *request;
 	sp_http_connection *c;
+	bool own;
 
-	while (take_answers(loop, &answered)) {
+	while (take_answers(loop, &answered, &own)) {
 		while ((request = STAILQ_FIRST(&answered)) != NULL) {
 			STAILQ_REMOVE_HEAD(&answered, link);
+			loop->now_ns = sp_clock_now_ns();
+			if (own)
+				loop->answers.own_ns = loop->now_ns;
 			if (request->owner != NULL) {
 				request->ops->answer(request->owner);
 			} else {

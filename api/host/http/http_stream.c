@@ -139,7 +139,7 @@ void sp_http2__streaming_collect(stream *st)
 		}
 		if (!move_answer(st, &request->out))
 			break;
-		sp_http__request_observe(request);
+		sp_http__request_observe(request, sp_clock_now_ns());
 		drop_first(st);
 		some = true;
 	}

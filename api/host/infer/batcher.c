@@ -161,7 +161,10 @@ static size_t padded_rows(const sp_batching_config *config, size_t rows)
 
 static void run_alone(task *t)
 {
-	t->status = sp_infer_call(t->result, t->servable->handle, t->request, t->limits, t->err);
+	int64_t now_ns = sp_clock_now_ns();
+
+	t->status = sp_infer_call(t->result, t->servable->handle, t->request, t->limits, &now_ns,
+				  t->err);
 }
 
 /* A joined run may take as long as the most patient of its requests. */
@@ -195,6 +198,7 @@ static sp_status run_joined(sp_infer_result *const *parts, task *const *tasks, s
 	sp_infer_request joined;
 	sp_infer_result whole;
 	sp_status status;
+	int64_t now_ns;
 
 	*fits = true;
 	if (requests == NULL || rows == NULL)
@@ -206,7 +210,8 @@ static sp_status run_joined(sp_infer_result *const *parts, task *const *tasks, s
 	padded = padded_rows(tasks[0]->config, total);
 	if (!sp_batch_join(&joined, requests, count, padded, arena))
 		return SP_NO_MEMORY;
-	SP_TRY(sp_infer_call(&whole, tasks[0]->servable->handle, &joined, &limits, NULL));
+	now_ns = sp_clock_now_ns();
+	SP_TRY(sp_infer_call(&whole, tasks[0]->servable->handle, &joined, &limits, &now_ns, NULL));
 	*fits = sp_batch_has_rows(&whole, padded);
 	if (!*fits)
 		status = SP_UNSUPPORTED;

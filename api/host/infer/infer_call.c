@@ -27,7 +27,7 @@ sp_status sp_infer_check(const sp_infer_limits *limits, int64_t now_ns, sp_error
 
 sp_status sp_infer_call(sp_infer_result *out, const serving_processor_handle *handle,
 			const sp_infer_request *request, const sp_infer_limits *limits,
-			sp_error *err)
+			int64_t *now_ns, sp_error *err)
 {
 	serving_processor_steps *steps = sp_slow_steps_begin(limits->record);
 	const serving_processor_run_options options = {.size = sizeof(options),
@@ -35,7 +35,7 @@ sp_status sp_infer_call(sp_infer_result *out, const serving_processor_handle *ha
 						       .cancelled = limits->cancelled,
 						       .steps = steps};
 	serving_processor_error *error = NULL;
-	int64_t began = sp_clock_now_ns(), ended;
+	int64_t began = *now_ns;
 	serving_processor_code code;
 
 	*out = (sp_infer_result){0};
@@ -44,9 +44,9 @@ sp_status sp_infer_call(sp_infer_result *out, const serving_processor_handle *ha
 		request->outputs, request->output_count, &options, &out->whole, &error);
 	if (code != SERVING_PROCESSOR_OK)
 		return sp_library_error(code, error, err);
-	ended = sp_clock_now_ns();
-	sp_slow_steps_end(limits->record, steps, began, ended);
-	out->run_ns = ended - began;
+	*now_ns = sp_clock_now_ns();
+	sp_slow_steps_end(limits->record, steps, began, *now_ns);
+	out->run_ns = *now_ns - began;
 	out->count = serving_processor_result_count(out->whole);
 	out->tensors = serving_processor_result_tensor(out->whole, 0);
 	return SP_OK;

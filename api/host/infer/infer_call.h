@@ -44,7 +44,8 @@ SP_MUST_CHECK sp_status sp_infer_check(const sp_infer_limits *limits, int64_t no
 				       sp_error *err);
 
 /*
- * Has the library run a signature of the held version, once and by the calling thread.
+ * Has the library run a signature of the held version, once and by the calling thread.  *now_ns is
+ * the time, and after a run the time at its end.
  *
  * Errors: those of serving_processor_handle_run_with().
  *
@@ -52,7 +53,8 @@ SP_MUST_CHECK sp_status sp_infer_check(const sp_infer_limits *limits, int64_t no
  */
 SP_MUST_CHECK sp_status sp_infer_call(sp_infer_result *out, const serving_processor_handle *handle,
 				      const sp_infer_request *request,
-				      const sp_infer_limits *limits, sp_error *err);
+				      const sp_infer_limits *limits, int64_t *now_ns,
+				      sp_error *err);
 
 /* All zero is fine. */
 void sp_infer_result_fini(sp_infer_result *result);

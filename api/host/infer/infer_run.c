@@ -37,11 +37,12 @@ sp_status sp_infer_run(const sp_servable *servable, const sp_infer_request *requ
 	SP_TRY(sp_infer_check(limits, now_ns, err));
 	if (limits->record != NULL)
 		note(limits->record, servable, request, now_ns);
-	if (servable->batcher != NULL)
+	if (servable->batcher != NULL) {
 		SP_TRY(sp_batcher_run(servable->batcher, servable, request, limits, result, err));
-	else
-		SP_TRY(sp_infer_call(result, servable->handle, request, limits, err));
-	now_ns = sp_clock_now_ns();
+		now_ns = sp_clock_now_ns();
+	} else {
+		SP_TRY(sp_infer_call(result, servable->handle, request, limits, &now_ns, err));
+	}
 	if (limits->record != NULL)
 		limits->record->ran_ns = now_ns;
 	if (servable->batcher == NULL)

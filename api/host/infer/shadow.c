@@ -7,6 +7,7 @@
 
 #include "api/host/infer/tensors.h"
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/queue.h"
 #include "base/thread.h"
 
@@ -143,9 +144,10 @@ static void run(sp_shadow *shadow, const task *t)
 	sp_model_counters *counters = &t->model->counters;
 	sp_infer_result result = {0};
 	sp_servable candidate;
+	int64_t now_ns = sp_clock_now_ns();
 
 	if (sp_models_acquire(shadow->models, &selector, &candidate, NULL) != SP_OK ||
-	    sp_infer_call(&result, candidate.handle, &t->request, &none, NULL) != SP_OK)
+	    sp_infer_call(&result, candidate.handle, &t->request, &none, &now_ns, NULL) != SP_OK)
 		sp_counter_add(&counters->shadow_failed, 1);
 	else if (is_alike(t, &result))
 		sp_counter_add(&counters->shadow_alike, 1);

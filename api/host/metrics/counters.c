@@ -24,11 +24,11 @@ uint64_t sp_histogram_count(const sp_histogram *histogram)
 /* Returns the bucket. */
 static size_t add(sp_histogram *histogram, int64_t ns)
 {
-	double us = (double)ns / 1000, limit = sp_histogram_limit_us(0);
+	double limit_ns = 1000 * sp_histogram_limit_us(0);
 	size_t bucket = 0;
 
-	for (; bucket < SP_HISTOGRAM_BUCKETS - 1 && us > limit; bucket++)
-		limit *= 1.8;
+	for (; bucket < SP_HISTOGRAM_BUCKETS - 1 && (double)ns > limit_ns; bucket++)
+		limit_ns *= 1.8;
 	sp_counter_add(&histogram->buckets[bucket], 1);
 	sp_counter_add(&histogram->sum_ns, ns > 0 ? (uint64_t)ns : 0);
 	return bucket;

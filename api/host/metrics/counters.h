@@ -37,8 +37,8 @@ typedef struct sp_exemplar {
 } sp_exemplar;
 
 typedef struct sp_histogram {
+	sp_counter sum_ns;                        /* in front, on the cache line of short times */
 	sp_counter buckets[SP_HISTOGRAM_BUCKETS]; /* times in (previous limit, own limit] */
-	sp_counter sum_ns;
 	sp_exemplar exemplars[SP_HISTOGRAM_BUCKETS];
 } sp_histogram;
 
@@ -66,8 +66,8 @@ bool sp_histogram_exemplar(const sp_histogram *histogram, size_t bucket, sp_exem
 enum { SP_SIZE_BUCKETS = 17 };
 
 typedef struct sp_size_histogram {
+	sp_counter sum;                      /* likewise */
 	sp_counter buckets[SP_SIZE_BUCKETS]; /* sizes in (previous limit, own limit] */
-	sp_counter sum;
 } sp_size_histogram;
 
 void sp_size_histogram_add(sp_size_histogram *histogram, int64_t size);

@@ -221,6 +221,7 @@ typedef enum which {
 	TIERED,  /* tables with a tier, which is a label */
 	ON_DISK, /* tables whose tier has no servers; the tier is a label */
 	SERVED,  /* tables whose tier has servers; the tier is a label */
+	KEPT,    /* tables whose tier keeps rows of its servers on a disk; the tier is a label */
 	WITHOUT, /* tables without one; a label says so */
 } which;
 
@@ -242,6 +243,7 @@ static const column columns[] = {
 	{SP_METRIC_TABLE_KEYS, AT(in_memory), "overlay", TIERED},
 	{SP_METRIC_TABLE_KEYS, AT(cached), "cache", TIERED},
 	{SP_METRIC_TABLE_KEYS, AT(missed), "disk", ON_DISK},
+	{SP_METRIC_TABLE_KEYS, AT(disk_hits), "disk", KEPT},
 	{SP_METRIC_TABLE_KEYS, AT(missed), "server", SERVED},
 	{SP_METRIC_TABLE_ABSENT, AT(absent), NULL, ANY},
 	{SP_METRIC_TABLE_ERRORS, AT(errors), NULL, TIERED},
@@ -251,6 +253,9 @@ static const column columns[] = {
 	{SP_METRIC_TABLE_SERVERS_UP, AT(servers_up), NULL, SERVED},
 	{SP_METRIC_TABLE_ROUND_TRIPS, AT(round_trips), NULL, SERVED},
 	{SP_METRIC_TABLE_ROUND_TRIP_TIME, AT(round_trip_us), NULL, SERVED},
+	{SP_METRIC_TABLE_DISK_UP, AT(disks_up), NULL, KEPT},
+	{SP_METRIC_TABLE_DISK_ERRORS, AT(disk_errors), NULL, KEPT},
+	{SP_METRIC_TABLE_DISK_DROPPED, AT(disk_dropped), NULL, KEPT},
 };
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
@@ -265,6 +270,8 @@ static void write_cell(const page *p, const sp_reported_table *table, const colu
 	if (has_tier ? c->of == WITHOUT : c->of == TIERED || c->of == ON_DISK)
 		return;
 	if (table->servers != 0 ? c->of == ON_DISK : c->of == SERVED)
+		return;
+	if (table->disks == 0 && c->of == KEPT)
 		return;
 	if (c->found != NULL)
 		labels[3] = (sp_label){"found", sp_bytes_of(c->found)};
@@ -370,6 +377,9 @@ static const struct {
 	{SP_METRIC_TABLE_SERVERS_UP, write_tables},
 	{SP_METRIC_TABLE_ROUND_TRIPS, write_tables},
 	{SP_METRIC_TABLE_ROUND_TRIP_TIME, write_tables},
+	{SP_METRIC_TABLE_DISK_UP, write_tables},
+	{SP_METRIC_TABLE_DISK_ERRORS, write_tables},
+	{SP_METRIC_TABLE_DISK_DROPPED, write_tables},
 	{SP_METRIC_STREAM_CONNECTED, write_stream_flag},
 	{SP_METRIC_STREAM_PAUSED, write_stream_flag},
 	{SP_METRIC_STREAM_LAG_MESSAGES, write_stream_number},

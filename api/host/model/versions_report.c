@@ -152,6 +152,11 @@ static sp_status read_tables(void *out, source *from, sp_error *err)
 					 {"servers_up", AT(servers_up), read_number},
 					 {"round_trips", AT(round_trips), read_number},
 					 {"round_trip_us", AT(round_trip_us), read_number},
+					 {"disks", AT(disks), read_number},
+					 {"disks_up", AT(disks_up), read_number},
+					 {"disk_hits", AT(disk_hits), read_number},
+					 {"disk_errors", AT(disk_errors), read_number},
+					 {"disk_dropped", AT(disk_dropped), read_number},
 					 {NULL, 0, NULL}};
 #undef AT
 	return read_list(out, from, sizeof(sp_reported_table), members, err);

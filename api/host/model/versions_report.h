@@ -45,6 +45,8 @@ typedef struct sp_reported_table {
 	int64_t in_memory, cached, missed, errors, bytes_read;
 	int64_t servers; /* 0: the tier has none, nor the numbers below */
 	int64_t servers_up, defaulted, round_trips, round_trip_us;
+	int64_t disks; /* 0: rows of servers are not kept on a disk, and the numbers below are 0 */
+	int64_t disks_up, disk_hits, disk_errors, disk_dropped;
 } sp_reported_table;
 
 /* [count] of one of the structs around. */

@@ -59,12 +59,13 @@ static int hold_version(sp_route_call *call, sp_sticky_form form, sp_error *err)
 			       .json_size = call->json_size,
 			       .arena = call->memory.arena};
 	sp_model_selector selector;
-	sp_status status = sp_route_path_parse(&call->path, sp_http_request_head(call->request),
-					       err);
+	sp_route_path path;
+	sp_status status = sp_route_path_parse(&path, sp_http_request_head(call->request), err);
 
 	if (status != SP_OK)
 		return 400;
-	selector = sp_route__selector(&call->path);
+	call->verb = path.verb;
+	selector = sp_route__selector(&path);
 	sp_route__use_headers(&selector, call->request);
 	status = sp_models_acquire(call->serving->models, &selector, &call->servable, err);
 	sp_models_follow_field(call->serving->models, &call->servable, sp_sticky_find, &body);
@@ -75,6 +76,17 @@ static void init_answer(sp_buffer *out, sp_serving *serving)
 {
 	sp_buffer_init(out, MAX_ANSWER_BYTES);
 	sp_buffer_set_budget(out, &serving->memory);
+}
+
+/* The memory of an earlier answer counts against the budget, or is not used. */
+static void begin_answer(sp_route_call *call)
+{
+	call->out = sp_http_request_take_buffer(call->request);
+	if (call->out.budget != &call->serving->memory) {
+		sp_buffer_fini(&call->out);
+		init_answer(&call->out, call->serving);
+	}
+	call->out.max_size = MAX_ANSWER_BYTES;
 }
 
 /* Replaces the answer by its compressed form; false if it stays as it is. */
@@ -139,7 +151,7 @@ void sp_route__compute(sp_serving *serving, sp_worker *worker, sp_http_request *
 	sp_error err;
 	int status = read_body(&call, &unpacked, &err);
 
-	init_answer(&call.out, serving);
+	begin_answer(&call);
 	if (message != NULL && is_protobuf(&call)) {
 		call.type = "application/x-protobuf";
 		json = message;

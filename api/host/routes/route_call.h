@@ -21,7 +21,7 @@ typedef struct sp_route_call {
 	sp_serving *serving;
 	sp_worker *worker;
 	sp_http_request *request;
-	sp_route_path path;
+	sp_route_verb verb;
 	sp_servable servable; /* held */
 	sp_bytes body;        /* uncompressed, and followed by a NUL */
 	int64_t json_size;    /* by the codec */

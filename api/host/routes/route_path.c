@@ -13,12 +13,19 @@ static bool take(sp_bytes *rest, const char *word)
 	return true;
 }
 
+static bool is_one_of(char c, const char *ends)
+{
+	while (*ends != '\0' && *ends != c)
+		ends++;
+	return *ends != '\0';
+}
+
 /* Decodes everything up to the next of `ends`; false if it is empty or too long. */
 static bool take_name(sp_bytes *rest, const char *ends, char *out, size_t room)
 {
 	size_t n = 0;
 
-	while (n < rest->size && (rest->data[n] == '\0' || strchr(ends, rest->data[n]) == NULL))
+	while (n < rest->size && !is_one_of(rest->data[n], ends))
 		n++;
 	if (n == 0 || !sp_percent_decode(out, room, (sp_bytes){rest->data, n}))
 		return false;
@@ -256,7 +263,11 @@ static sp_status parse_eas(sp_route_path *out, sp_bytes path, sp_error *err)
 
 sp_status sp_route_path_parse(sp_route_path *out, const sp_http_head *head, sp_error *err)
 {
-	memset(out, 0, sizeof(*out));
+	out->name[0] = out->label[0] =
+		'\0'; /* not all of their room: this is done twice a request */
+	out->has_version = out->has_delta = out->has_label = false;
+	out->version = out->delta = 0;
+	out->verb = SP_MODEL_STATUS;
 	if (sp_route_path_is_v2(head->path))
 		return parse_v2(out, head->path, err);
 	if (sp_bytes_starts_with(head->path, SP_ROUTE_EAS))

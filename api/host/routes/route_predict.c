@@ -65,7 +65,7 @@ void sp_route_predict(sp_serving *serving, sp_http_request *request, const sp_ro
 
 static sp_examples_method method_of(const sp_route_call *call)
 {
-	return call->path.verb == SP_MODEL_CLASSIFY ? SP_EXAMPLES_CLASSIFY : SP_EXAMPLES_REGRESS;
+	return call->verb == SP_MODEL_CLASSIFY ? SP_EXAMPLES_CLASSIFY : SP_EXAMPLES_REGRESS;
 }
 
 static sp_status examples_json(sp_route_call *call, sp_error *err)

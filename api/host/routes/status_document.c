@@ -104,6 +104,9 @@ static void write_tables(sp_document *d, const sp_versions_report *report)
 		number(d, "in_memory", items[i].in_memory);
 		number(d, "cached", items[i].cached);
 		number(d, "missed", items[i].missed);
+		number(d, "disks", items[i].disks);
+		number(d, "disks_up", items[i].disks_up);
+		number(d, "disk_hits", items[i].disk_hits);
 		number(d, "errors", items[i].errors);
 		number(d, "servers", items[i].servers);
 		number(d, "servers_up", items[i].servers_up);

@@ -37,6 +37,21 @@ static void zeroed_blocks_are_zero(void **state)
 	sp_free(empty);
 }
 
+static void blocks_apart_share_no_cache_line(void **state)
+{
+	static const char zeros[100];
+	char *block = sp_alloc_apart(100), *other = sp_alloc_apart(1);
+
+	(void)state;
+	assert_memory_equal(block, zeros, sizeof(zeros));
+	assert_int_equal((uintptr_t)block % 64, 0);
+	assert_int_equal((uintptr_t)other % 64, 0);
+	assert_true(other >= block + 128 || block >= other + 64);
+	assert_null(sp_alloc_apart(SIZE_MAX));
+	sp_free(block);
+	sp_free(other);
+}
+
 static void a_block_grows_and_keeps_its_bytes(void **state)
 {
 	char *block = sp_alloc_resize(NULL, 1, 4);
@@ -120,6 +135,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(blocks_are_the_systems_own),
 		cmocka_unit_test(zeroed_blocks_are_zero),
+		cmocka_unit_test(blocks_apart_share_no_cache_line),
 		cmocka_unit_test(a_block_grows_and_keeps_its_bytes),
 		cmocka_unit_test(a_product_that_overflows_is_refused),
 		cmocka_unit_test(alignment_is_as_asked),

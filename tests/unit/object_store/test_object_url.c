@@ -75,13 +75,13 @@ static void what_is_no_path_is_refused(void **state)
 
 static void a_secret_is_not_repeated(void **state)
 {
-	static const char *const cases[] = {"https://user:s3cret@h/m", "https://h/m?token=s3cret",
-					    "oss://b\1id=x\2key=s3cret/m"};
+	static const char *const cases[] = {"https://user:s3cr3t@h/m", "https://h/m?token=s3cr3t",
+					    "oss://b\1id=x\2key=s3cr3t/m"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		refuse(cases[i]);
-		assert_null(strstr(err.text, "s3cret"));
+		assert_null(strstr(err.text, "s3cr3t"));
 	}
 }
 

@@ -119,6 +119,14 @@ static void files_of_web_servers(void **state)
 	assert_false(request.may_redirect);
 	assert_string_equal(ask("https://h:8443/m", &s, &(sp_question){.ask = SP_ASK_FOLDER}),
 			    "https://h:8443/m/");
+	assert_false(request.is_conditional);
+	(void)ask("https://h:8443/m", &s,
+		  &(sp_question){.ask = SP_ASK_FOLDER,
+				 .known_etag = "W/\"t\"",
+				 .known_changed = "Fri, 27 Nov 2026 07:00:00 GMT"});
+	assert_true(request.is_conditional);
+	assert_string_equal(header("if-none-match"), "W/\"t\"");
+	assert_string_equal(header("if-modified-since"), "Fri, 27 Nov 2026 07:00:00 GMT");
 	(void)ask("https://h:8443/m", &s, &(sp_question){.ask = SP_ASK_ABOUT});
 	assert_string_equal(request.method, "HEAD");
 }

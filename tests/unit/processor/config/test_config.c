@@ -282,7 +282,7 @@ static void the_type_of_the_store_and_the_paths_agree(void **state)
 	refuse(WITH("\"pin_file\": \"s3://b/pin\""), SP_UNSUPPORTED,
 	       "configuration key 'pin_file': nothing is written into object stores; use a local "
 	       "path");
-	refuse(WITH("\"checkpoint_dir\": \"http://u:s3cret@h/m\""), SP_INVALID,
+	refuse(WITH("\"checkpoint_dir\": \"http://u:s3cr3t@h/m\""), SP_INVALID,
 	       "configuration key 'checkpoint_dir': a path of http:// has a user or a query in it: "
 	       "credentials are taken from the configuration, the environment and files");
 }
@@ -307,16 +307,24 @@ static void row_streams_have_properties_of_librdkafka(void **state)
 	assert_true(config.row_stream_interval_ms == 50 && config.row_stream_start == 0);
 	sp_config_fini(&config);
 	refuse(WITH(STREAM "\"row_stream_model\": \"m\", \"row_stream_properties\": "
-			   "\"sasl.pass=s3cret\""),
+			   "\"sasl.pass=s3cr3t\""),
 	       SP_INVALID,
 	       "configuration key 'row_stream_properties': librdkafka does not take its property "
 	       "'sasl.pass'");
-	refuse(WITH(STREAM "\"row_stream_model\": \"m\", \"row_stream_properties\": \"s3cret\""),
+	refuse(WITH(STREAM "\"row_stream_model\": \"m\", \"row_stream_properties\": \"s3cr3t\""),
 	       SP_INVALID, "configuration key 'row_stream_properties': a property has no '='");
+	refuse(WITH("\"row_stream_brokers\": \"u:s3cret@h:1\""), SP_INVALID,
+	       "configuration key 'row_stream_brokers' has a user in it: credentials belong to "
+	       "'row_stream_properties'");
 	refuse(WITH(STREAM "\"row_stream_model\": \"m\", \"shard_embedding\": true, "
 			   "\"embedding_names\": \"e\", \"shard_instance_count\": 2"),
 	       SP_UNSUPPORTED,
-	       "configuration key 'shard_embedding' cannot be used with 'row_stream_brokers'");
+	       "configuration key 'shard_embedding' cannot be used with 'row_stream_brokers': only "
+	       "whole tables take streamed rows; slices get new rows by deltas");
+	refuse(WITH(STREAM "\"row_stream_model\": \"m\", \"shard_peers\": \"a:1;b:2\""),
+	       SP_UNSUPPORTED,
+	       "configuration key 'shard_peers' cannot be used with 'row_stream_brokers': only "
+	       "whole tables take streamed rows; slices get new rows by deltas");
 }
 
 #define IN_REDIS "\"feature_store_type\": \"redis\", \"redis_url\": "
@@ -328,7 +336,7 @@ static void redis_needs_an_address_and_rows_as_they_are(void **state)
 	sp_error err;
 
 	(void)state;
-	config = parse(WITH(IN_REDIS "\"h:1\", \"redis_password\": \"word\", \"model_name\": "
+	config = parse(WITH(IN_REDIS "\"h:1\", \"redis_password\": \"s3cr3t\", \"model_name\": "
 				     "\"m\""));
 	assert_int_equal(config.feature_store_type, SP_FEATURES_IN_REDIS);
 	assert_int_equal(config.redis_layout, SP_REDIS_VERSIONED);
@@ -336,9 +344,18 @@ static void redis_needs_an_address_and_rows_as_they_are(void **state)
 	assert_int_equal(config.redis_timeout_ms, 5);
 	assert_ok(sp_config_redis_address(&address, &config, &err), &err);
 	assert_string_equal(address.servers[0].host, "h");
-	assert_string_equal(address.password, "word");
+	assert_string_equal(address.password, "s3cr3t");
 	sp_redis_address_fini(&address);
 	sp_config_fini(&config);
+	config = parse(WITH(IN_REDIS "\"h:1\", \"ev_storage_type\": 12, \"ev_storage_path\": "
+				     "\"/ssd\", \"ev_storage_size\": [4096, 8192]"));
+	assert_int_equal(config.ev_storage_size[1], 8192);
+	sp_config_fini(&config);
+	refuse(WITH(IN_REDIS "\"h:1\", \"ev_storage_type\": 12, \"ev_storage_path\": \"/ssd\", "
+			     "\"ev_storage_size\": [4096]"),
+	       SP_INVALID,
+	       "configuration key 'ev_storage_type': 12 with 'feature_store_type': redis needs a "
+	       "second number in 'ev_storage_size', the bytes on the SSD");
 	refuse(WITH("\"feature_store_type\": \"redis\""), SP_INVALID,
 	       "configuration key 'feature_store_type': redis needs 'redis_url'");
 	refuse(WITH(IN_REDIS "\"h:x\""), SP_INVALID,
@@ -400,7 +417,7 @@ static void an_ssd_needs_a_path_and_has_a_size(void **state)
 	(void)state;
 	assert_int_equal(config.ev_storage_type, SP_STORAGE_DRAM_SSDHASH);
 	assert_string_equal(config.ev_storage_path, "/ssd");
-	assert_int_equal(config.ev_storage_size, 1 << 30);
+	assert_int_equal(config.ev_storage_size[0], 1 << 30);
 	assert_int_equal(config.ev_cache_policy, SP_ROW_CACHE_LFU);
 	assert_int_equal(config.ev_storage_read_threads, 16);
 	sp_config_fini(&config);
@@ -408,7 +425,8 @@ static void an_ssd_needs_a_path_and_has_a_size(void **state)
 	config = parse(WITH("\"ev_storage_type\": 12, \"ev_storage_path\": \"/ssd\", "
 			    "\"ev_storage_size\": [4096, 7, 8], \"ev_cache_policy\": \"lru\", "
 			    "\"ev_storage_read_threads\": 3"));
-	assert_int_equal(config.ev_storage_size, 4096);
+	assert_int_equal(config.ev_storage_size[0], 4096);
+	assert_int_equal(config.ev_storage_size[1], 7);
 	assert_int_equal(config.ev_cache_policy, SP_ROW_CACHE_LRU);
 	assert_int_equal(config.ev_storage_read_threads, 3);
 	sp_config_fini(&config);
@@ -416,7 +434,7 @@ static void an_ssd_needs_a_path_and_has_a_size(void **state)
 	/* As DeepRec, which fills up what is missing. */
 	config = parse(WITH("\"ev_storage_type\": 12, \"ev_storage_path\": \"/ssd\", "
 			    "\"ev_storage_size\": []"));
-	assert_int_equal(config.ev_storage_size, 1 << 30);
+	assert_int_equal(config.ev_storage_size[0], 1 << 30);
 	sp_config_fini(&config);
 
 	/* Where nothing is on an SSD, the path may be missing. */
@@ -599,17 +617,17 @@ static void a_secret_is_not_repeated(void **state)
 	sp_error err;
 
 	(void)state;
-	assert_int_equal(sp_config_parse(&config, WITH("\"oss_access_key\": [\"s3cret\"]"), &err),
+	assert_int_equal(sp_config_parse(&config, WITH("\"oss_access_key\": [\"s3cr3t\"]"), &err),
 			 SP_INVALID);
-	assert_null(strstr(err.text, "s3cret"));
+	assert_null(strstr(err.text, "s3cr3t"));
 	assert_int_equal(sp_config_parse(&config,
-					 "{\"model_config\": \"{\\\"oss_access_key\\\": s3cret}\"}",
+					 "{\"model_config\": \"{\\\"oss_access_key\\\": s3cr3t}\"}",
 					 &err),
 			 SP_INVALID);
-	assert_null(strstr(err.text, "s3cret"));
-	assert_int_equal(sp_config_parse(&config, "{\"redis_password\": \"s3cret\" x}", &err),
+	assert_null(strstr(err.text, "s3cr3t"));
+	assert_int_equal(sp_config_parse(&config, "{\"redis_password\": \"s3cr3t\" x}", &err),
 			 SP_INVALID);
-	assert_null(strstr(err.text, "s3cret"));
+	assert_null(strstr(err.text, "s3cr3t"));
 }
 
 /* ----------------------------------------------------------------- log lines */
@@ -722,7 +740,7 @@ static void a_misspelt_key_is_told_with_the_one_that_was_meant(void **state)
 	REMARKS(WITH("\"checkpoint-dir\": \"/c\""), MEANT("checkpoint-dir", "checkpoint_dir"));
 	REMARKS(WITH("\"update_poll_intervall_ms\": 5"),
 		MEANT("update_poll_intervall_ms", "update_poll_interval_ms"));
-	REMARKS(WITH("\"redis_pasword\": \"s3cret\""), MEANT("redis_pasword", "redis_password"));
+	REMARKS(WITH("\"redis_pasword\": \"s3cr3t\""), MEANT("redis_pasword", "redis_password"));
 	/* Once each, however often it is there. */
 	REMARKS(WITH("\"sesion_num\": 4, \"sesion_num\": 5, \"id_typ\": \"x\""),
 		MEANT("sesion_num", "session_num"), MEANT("id_typ", "id_type"));
@@ -733,7 +751,7 @@ static void a_misspelt_key_is_told_with_the_one_that_was_meant(void **state)
 static void what_deeprec_knows_and_has_no_effect_is_told(void **state)
 {
 	(void)state;
-	REMARKS(WITH("\"omp_num_threads\": 4, \"kmp_blocktime\": \"s3cret\", \"cpusets\": null,"
+	REMARKS(WITH("\"omp_num_threads\": 4, \"kmp_blocktime\": \"s3cr3t\", \"cpusets\": null,"
 		     "\"gpu_ids_list\": \"0,1\""),
 		IDLE("gpu_ids_list"), IDLE("omp_num_threads"), IDLE("kmp_blocktime"));
 	REMARKS(WITH("\"model_update_when_memory_is_short\": \"table_by_table\""),

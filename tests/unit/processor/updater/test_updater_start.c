@@ -96,6 +96,25 @@ static void what_is_complete_and_broken_is_not_waited_for(void **state)
 	sp_scene_refuse(SP_INVALID, "no signature 'nobody'");
 }
 
+static void rows_of_other_servers_are_waited_for(void **state)
+{
+	static const sp_status statuses[] = {SP_IO, SP_IO, SP_IO, SP_OK, SP_CORRUPT, SP_IO};
+
+	(void)state;
+	sp_scene_make_full();
+	sp_the_model_double.statuses = statuses;
+	sp_the_model_double.status_count = 6;
+	sp_scene.config.shard_peers = "127.0.0.1:1";
+	sp_scene_refuse(SP_IO, "after 0 minutes: load 1 says io");
+	sp_scene.config.init_timeout_minutes = 1;
+	assert_int_equal(sp_scene_start()->full_step, 100);
+	assert_int_equal(sp_the_model_double.loads, 4);
+	assert_int_equal(sp_time_now_ms(), SP_SCENE_BEGIN_MS + 3000); /* after 1 and 2 seconds */
+	sp_updater_close(sp_scene.updater);
+	sp_scene.updater = NULL;
+	sp_scene_refuse(SP_CORRUPT, "load 5 says corrupt");
+}
+
 /* Whether or not a version is there. */
 static void a_warmup_file_that_cannot_be_read_is_not_waited_for(void **state)
 {
@@ -183,6 +202,7 @@ int main(void)
 		CASE(without_a_savedmodel_nothing_is_waited_for),
 		CASE(zero_minutes_do_not_wait),
 		CASE(what_is_complete_and_broken_is_not_waited_for),
+		CASE(rows_of_other_servers_are_waited_for),
 		CASE(a_warmup_file_that_cannot_be_read_is_not_waited_for),
 		CASE(a_broken_delta_leaves_the_full_checkpoint),
 		CASE(a_version_that_comes_late_is_found),

@@ -6,13 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "incremental/identity.h"
 #include "processor/version/rows_in_redis.h"
 #include "processor/version/rows_kept.h"
 #include "processor/version/version.h"
 #include "tests/support/paths.h"
 #include "tests/support/redis_process.h"
+#include "tests/support/wire.h"
 
 /* Who publishes what a real redis-server lacks, with the model of tests/golden/ev-rows. */
 
@@ -209,6 +212,187 @@ static void rows_that_are_served_are_kept(void **state)
 	sp_config_fini(&config);
 }
 
+/* ---- a table that the default signature does not read ---- */
+
+/* The model with one more signature, "dense", which reads no table, in a folder. */
+static void write_with_dense(const char *folder)
+{
+	sp_buffer name = sp_wire_begin(), output = sp_wire_begin(), signature = sp_wire_begin(),
+		  entry = sp_wire_begin(), graph = sp_wire_begin(), model = sp_wire_begin();
+	char path[2 * SP_PATH_SIZE], *bytes;
+	size_t size, start = 3;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/saved_model.pb", model_dir);
+	assert_ok(sp_file_read(&bytes, &size, path, 1 << 20, &err), &err);
+	while ((bytes[start] & 0x80) != 0)
+		start++; /* behind the length of its only graph, which goes to the end */
+	sp_buffer_append(&graph, bytes + start + 1, size - start - 1);
+	sp_free(bytes);
+
+	sp_wire_text(&name, 1, "dense_out:0");
+	sp_wire_varint(&name, 2, 1); /* DT_FLOAT */
+	sp_wire_text(&output, 1, "dense");
+	sp_wire_message(&output, 2, &name);
+	sp_wire_message(&signature, 2, &output);
+	sp_wire_text(&signature, 3, "tensorflow/serving/predict");
+	sp_wire_text(&entry, 1, "dense");
+	sp_wire_message(&entry, 2, &signature);
+	sp_wire_message(&graph, 5, &entry);
+	sp_wire_varint(&model, 1, 1);
+	sp_wire_message(&model, 2, &graph);
+	snprintf(path, sizeof(path), "%s/saved_model.pb", folder);
+	file = fopen(path, "wb");
+	assert_non_null(file);
+	assert_int_equal(fwrite(model.data, 1, model.size, file), model.size);
+	assert_int_equal(fclose(file), 0);
+	sp_buffer_fini(&model);
+}
+
+static sp_status open_version(sp_version **out, const sp_config *config)
+{
+	const sp_found_version found = {.full_prefix = prefix, .full_step = 1, .delta_step = -1};
+
+	*out = NULL;
+	return sp_version_open(out, NULL, config, &found, SIZE_MAX, &err);
+}
+
+/* What is lost for now must not cost a signature until the next start. */
+static void rows_that_another_signature_lacks_are_waited_for(void **state)
+{
+	char folder[SP_PATH_SIZE], saved[SP_PATH_SIZE];
+	sp_config config = {0};
+	const sp_model *model;
+	sp_version *version;
+
+	(void)state;
+	write_with_dense(sp_temp_make(folder));
+	memcpy(saved, model_dir, sizeof(saved));
+	memcpy(model_dir, folder, sizeof(saved));
+	configure(&config, ", \"ev_storage_size\": [1000, 1000]");
+	memcpy(model_dir, saved, sizeof(saved));
+	config.signature_name = "dense";
+
+	assert_ok(open_version(&version, &config), &err);
+	sp_version_close(version);
+	ask("EVAL", "return redis.call('del', unpack(redis.call('keys', ARGV[1])))", "0",
+	    "rows.*{p1}", NULL);
+	assert_int_not_equal(atoi(answer), 0);
+	config.redis_publish = false;
+	assert_int_equal(open_version(&version, &config), SP_IO);
+	assert_non_null(strstr(err.text, "signature 'serving_default': "));
+	assert_non_null(strstr(err.text, "Redis does not have all of table"));
+
+	config.redis_publish = true;
+	ask("FLUSHALL", NULL, NULL, NULL, NULL);
+	assert_ok(open_version(&version, &config), &err);
+	model = version->runtime->model;
+	for (size_t i = 0; i < sp_model_signature_count(model); i++)
+		assert_null(sp_model_signature_error(model, i));
+	sp_version_close(version);
+	sp_config_fini(&config);
+	sp_temp_remove(folder);
+}
+
+/* ---------------------------------------------------------------- what Redis loses */
+
+static sp_version *open_lost(const sp_config *config)
+{
+	sp_version *version;
+
+	assert_ok(open_version(&version, config), &err);
+	return version;
+}
+
+/* Whether all rows are there, which are not in memory. */
+static bool has_rows(const sp_version *version)
+{
+	static float rows[42 * 64], nothing[64];
+	int64_t keys[42];
+
+	for (int i = 0; i < 42; i++)
+		keys[i] = i;
+	return sp_table_lookup(sp_weights_table(version->weights, 0), keys, 42, nothing, rows,
+			       &err) == SP_OK;
+}
+
+static const char lost[] = ", \"ev_storage_size\": [1], \"redis_on_timeout\": \"fail\", "
+			   "\"redis_timeout_ms\": 20000";
+
+static void what_redis_has_lost_is_published_again(void **state)
+{
+	sp_config config = {0};
+	sp_version *version;
+
+	(void)state;
+	configure(&config, lost);
+	version = open_lost(&config);
+	assert_true(has_rows(version));
+	sp_rows_restored(version, &config, prefix, false);
+	ask("FLUSHALL", NULL, NULL, NULL, NULL);
+	sp_rows_restored(version, &config, prefix, false); /* no request has met it yet */
+	ask("DBSIZE", NULL, NULL, NULL, NULL);
+	assert_string_equal(answer, "0");
+	assert_false(has_rows(version));
+	sp_rows_restored(version, &config, prefix, false);
+	assert_true(has_rows(version));
+	ask("GET", "rows.current", NULL, NULL, NULL);
+	assert_non_null(strstr(answer, "full=1 "));
+
+	ask("FLUSHALL", NULL, NULL, NULL, NULL);
+	assert_false(has_rows(version));
+	sp_rows_restored(version, &config, prefix, false); /* not yet again */
+	assert_false(has_rows(version));
+	version->restore_ns = 0;
+	sp_rows_restored(version, &config, model_dir, false); /* other files */
+	assert_false(has_rows(version));
+	version->restore_ns = 0;
+	sp_rows_restored(version, &config, prefix, false);
+	assert_true(has_rows(version));
+	sp_version_close(version);
+	sp_config_fini(&config);
+}
+
+static void a_version_with_holes_is_published_again_before_it_is_opened(void **state)
+{
+	sp_config config = {0};
+	sp_version *version;
+
+	(void)state;
+	configure(&config, lost);
+	assert_ok(find(&config, &err), &err);
+	ask("EVAL", "return redis.call('DEL', unpack(redis.call('KEYS', '*{p1*}')))", "0", NULL,
+	    NULL);
+	assert_string_equal(answer, "7"); /* 1, 10 ... 15 */
+	version = open_lost(&config);
+	assert_true(has_rows(version));
+	sp_version_close(version);
+	sp_config_fini(&config);
+}
+
+static void nothing_is_published_again_if_the_configuration_forbids_it(void **state)
+{
+	const sp_found_version found = {.full_prefix = prefix, .full_step = 1, .delta_step = -1};
+	sp_config config = {0}, reader = {0};
+	sp_version *version;
+
+	(void)state;
+	configure(&config, lost);
+	configure(&reader, ", \"redis_publish\": false");
+	version = open_lost(&config);
+	ask("DEL", "rows@1", NULL, NULL, NULL);
+	ask("EVAL", "return redis.call('DEL', unpack(redis.call('KEYS', '*{p1*}')))", "0", NULL,
+	    NULL);
+	assert_false(has_rows(version));
+	sp_rows_restored(version, &reader, prefix, false);
+	assert_false(has_rows(version));
+	sp_version_close(version);
+	version = NULL;
+	assert_int_equal(sp_version_open(&version, NULL, &reader, &found, 0, &err), SP_IO);
+	sp_config_fini(&config);
+	sp_config_fini(&reader);
+}
+
 static int start(void **state)
 {
 	sp_arena *arena = sp_arena_create(4096);
@@ -253,7 +437,13 @@ int main(void)
 		cmocka_unit_test_setup(a_publisher_at_work_is_waited_for, clear),
 		cmocka_unit_test_setup(the_wait_ends_when_the_processor_closes, clear),
 		cmocka_unit_test_setup(rows_that_are_served_are_kept, clear),
+		cmocka_unit_test_setup(what_redis_has_lost_is_published_again, clear),
+		cmocka_unit_test_setup(a_version_with_holes_is_published_again_before_it_is_opened,
+				       clear),
+		cmocka_unit_test_setup(nothing_is_published_again_if_the_configuration_forbids_it,
+				       clear),
 		cmocka_unit_test_setup(in_deeprecs_layout_a_newer_version_stays, clear),
+		cmocka_unit_test_setup(rows_that_another_signature_lacks_are_waited_for, clear),
 	};
 
 	sp_redis_need();

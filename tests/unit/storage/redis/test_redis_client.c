@@ -306,8 +306,8 @@ static void a_forked_child_is_refused(void **state)
 
 static void users_passwords_and_databases_count(void **state)
 {
-	static const char *const more[] = {"--requirepass", "secret", "--user", "reader", "on",
-					   ">word",         "~*",     "+@all",  NULL};
+	static const char *const more[] = {"--requirepass", "s3cr3t", "--user", "reader", "on",
+					   ">s3cr3t",       "~*",     "+@all",  NULL};
 	char text[SP_PATH_SIZE + 32], db[SP_PATH_SIZE + 64];
 	sp_redis_process locked;
 	sp_redis_client *one;
@@ -327,11 +327,11 @@ static void users_passwords_and_databases_count(void **state)
 	assert_int_equal(err.status, SP_IO);
 	sp_redis_client_destroy(one);
 
-	one = open_at(text, NULL, "secret");
+	one = open_at(text, NULL, "s3cr3t");
 	assert_ok(ping(one, 20000, false), &err);
 	sp_redis_client_destroy(one);
 
-	snprintf(db, sizeof(db), "redis://reader:word@%s/3", text);
+	snprintf(db, sizeof(db), "redis://reader:s3cr3t@%s/3", text);
 	one = open_at(db, NULL, NULL);
 	how = (sp_redis_how){.deadline_ns = in_ms(20000)};
 	batch = sp_redis_batch_create(one);

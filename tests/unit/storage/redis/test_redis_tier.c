@@ -1,5 +1,6 @@
 #include "tests/support/cmocka.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,7 @@ static sp_redis_process process;
 static sp_redis_client *client;
 static sp_redis_address address;
 static sp_arena *arena;
+static char folder[SP_PATH_SIZE];
 static sp_error err;
 
 static const char *const tables[] = {"user/emb", "item"};
@@ -187,6 +189,16 @@ static sp_redis_store_options options_of(sp_redis_layout layout)
 					.limit_ms = LONG_MS,
 					.patience_ms = LONG_MS,
 					.cache_bytes = 1 << 20};
+}
+
+/* Little memory, and a file of rows. */
+static sp_redis_store_options options_with_file(sp_redis_layout layout)
+{
+	sp_redis_store_options options = options_of(layout);
+
+	options.cache_bytes = 1; /* sixteen rows */
+	options.file = (sp_row_file_options){.folder = folder, .cap_bytes = 4 << 20, .readers = 4};
+	return options;
 }
 
 static void open_scene(scene *s, const sp_redis_store_options *options)
@@ -392,7 +404,7 @@ static void nothing_is_allocated_after_a_while(void **state)
 /* The allocations of the client's thread fail as well. */
 static void no_memory_is_an_error(void **state)
 {
-	sp_redis_store_options options = options_of(SP_REDIS_VERSIONED);
+	sp_redis_store_options options = options_with_file(SP_REDIS_VERSIONED);
 	const sp_redis_table table = {.name = tables[0], .dim = DIM, .key_size = 8};
 	static question q[2];
 	sp_status status = SP_NO_MEMORY;
@@ -679,6 +691,238 @@ static void rows_without_a_version_are_asked_for_again(void **state)
 	close_scene(&s);
 }
 
+/* HPS keeps beside each hash of rows, "...v", one of the times at which they were used, "...t". */
+static const char *times_of(const char *rows)
+{
+	char *name = sp_arena_text(arena, sp_bytes_of(rows));
+
+	name[strlen(name) - 1] = 't';
+	return name;
+}
+
+/* Writes the row of a key anew, as HPS does, with a time; all elements are `value`. */
+static void put_by_hps(size_t table, int64_t key, float value)
+{
+	const sp_redis_version version = version_of(SP_ROW_FP32);
+	const char *hash = hash_of(SP_REDIS_HPS, table, key, &version);
+	sp_redis_batch *batch = sp_redis_batch_create(client);
+	const int64_t now = sp_clock_now_ns() / 1000 / MS;
+	float row[DIM];
+
+	for (size_t d = 0; d < DIM; d++)
+		row[d] = value;
+	put_field(batch, hash, &key, sizeof(key), row, sizeof(row));
+	put_field(batch, times_of(hash), &key, sizeof(key), &now, sizeof(now));
+	run(batch);
+}
+
+static void remove_by_hps(size_t table, int64_t key)
+{
+	const sp_redis_version version = version_of(SP_ROW_FP32);
+	const char *hash = hash_of(SP_REDIS_HPS, table, key, &version);
+	sp_redis_batch *batch = sp_redis_batch_create(client);
+
+	begin(batch, 3, "HDEL", hash);
+	sp_redis_batch_add(batch, &key, sizeof(key));
+	begin(batch, 3, "HDEL", times_of(hash));
+	sp_redis_batch_add(batch, &key, sizeof(key));
+	run(batch);
+}
+
+/* The first element of the rows of three keys of table 1; -1: absent. */
+static void read_three(const scene *s, const int64_t keys[3], float out[3])
+{
+	static question q[2];
+
+	for (size_t i = 0; i < 3; i++)
+		q[0].keys[i] = q[1].keys[i] = keys[i];
+	assert_ok(ask(s, q, 3, 0), &err);
+	for (size_t i = 0; i < 3; i++)
+		out[i] = q[1].found[i] ? q[1].rows[i][0] : -1;
+}
+
+static void what_hps_writes_and_evicts_is_seen_in_time(void **state)
+{
+	const int64_t keys[3] = {3, 6, 4}; /* the last one is not there at first */
+	sp_redis_store_options options = options_of(SP_REDIS_HPS);
+	sp_redis_batch *batch;
+	const char *times;
+	scene young, old;
+	float got[3];
+
+	(void)state;
+	fill(SP_REDIS_HPS, SP_ROW_FP32);
+	for (size_t i = 0; i < 2; i++)
+		put_by_hps(1, keys[i], 1);
+	open_scene(&old, &options); /* what is in memory does not age */
+	options.keep_s = 1;
+	open_scene(&young, &options);
+	read_three(&old, keys, got);
+	assert_true(got[0] == 1 && got[1] == 1 && got[2] == -1);
+	read_three(&young, keys, got);
+	assert_true(got[0] == 1 && got[1] == 1 && got[2] == -1);
+
+	put_by_hps(1, keys[0], 2);
+	remove_by_hps(1, keys[1]);
+	put_by_hps(1, keys[2], 3);
+	for (int i = 0; i < 4000; i++) {
+		read_three(&young, keys, got);
+		if (got[0] == 2 && got[1] == -1 && got[2] == 3)
+			break;
+		assert_true((got[0] == 1 || got[0] == 2) && (got[1] == 1 || got[1] == -1) &&
+			    (got[2] == -1 || got[2] == 3));
+		usleep(10000);
+	}
+	assert_true(got[0] == 2 && got[1] == -1 && got[2] == 3);
+	read_three(&old, keys, got);
+	assert_true(got[0] == 1 && got[1] == 1 && got[2] == -1);
+
+	/* Times are HPS's: nothing of ours is written there, and they are no rows. */
+	times = times_of(hash_of(SP_REDIS_HPS, 1, keys[0], &(sp_redis_version){0}));
+	batch = sp_redis_batch_create(client);
+	begin(batch, 2, "HLEN", times);
+	assert_ok(sp_redis_batch_run(
+			  batch,
+			  &(sp_redis_how){.deadline_ns = sp_clock_now_ns() + (int64_t)LONG_MS * MS},
+			  &err),
+		  &err);
+	assert_in_range(sp_redis_batch_answer(batch, 0)->integer, 1, 2);
+	sp_redis_batch_release(batch);
+	close_scene(&young);
+	close_scene(&old);
+}
+
+/* ---- with a file of rows ---- */
+
+/* Until nearly all rows of ask_well() are in the file. */
+static void fill_file(const scene *s)
+{
+	uint64_t before = 0, now = 0;
+
+	for (int i = 0; i < 4000 && now - before < MANY / 4; i++) {
+		before = counters_of(s->tiers[0]).disk_hits;
+		ask_well(s, SP_ROW_FP32, 0);
+		now = counters_of(s->tiers[0]).disk_hits;
+		usleep(2000);
+	}
+	assert_true(now - before >= MANY / 4);
+}
+
+static void rows_on_the_disk_answer_without_redis(void **state)
+{
+	sp_redis_store_options options = options_with_file(SP_REDIS_VERSIONED);
+	static question q[2];
+	sp_tier_counters before, after;
+	size_t found = 0;
+	scene s;
+
+	(void)state;
+	fill(SP_REDIS_VERSIONED, SP_ROW_FP32);
+	open_scene(&s, &options);
+	fill_file(&s);
+	before = counters_of(s.tiers[0]);
+	assert_int_equal(before.disks + before.disks_up, 2);
+	ask_well(&s, SP_ROW_FP32, 0);
+	after = counters_of(s.tiers[0]);
+	assert_int_equal(after.bytes_read, before.bytes_read); /* unknown keys were asked for */
+	assert_true(after.asked - after.hot_hits - after.disk_hits > 0);
+
+	sp_redis_pause(&process);
+	choose(q, MANY, 0);
+	assert_ok(ask(&s, q, MANY, sp_clock_now_ns() + SHORT_MS * MS), &err);
+	for (size_t i = 0; i < MANY; i++) {
+		float row[DIM];
+
+		make_row(q[0].keys[i], 0, row);
+		assert_true(q[0].found[i] == is_there(q[0].keys[i]));
+		assert_true(!q[0].found[i] || memcmp(row, q[0].rows[i], sizeof(row)) == 0);
+		found += q[0].found[i];
+	}
+	assert_true(found > MANY / 4);
+	sp_redis_continue(&process);
+	close_scene(&s);
+}
+
+/* Its file is opened once more, to spoil it. */
+static void spoil_file(void)
+{
+	char path[300], target[SP_PATH_SIZE], page[4096];
+	int spoilt = 0;
+
+	memset(page, 0x55, sizeof(page));
+	for (int fd = 0; fd < 1000; fd++) {
+		int file;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		memset(target, 0, sizeof(target));
+		if (readlink(path, target, sizeof(target) - 1) < 0 ||
+		    strncmp(target, folder, strlen(folder)) != 0)
+			continue;
+		file = open(path, O_WRONLY | O_CLOEXEC);
+		for (off_t at = 256; at < (off_t)lseek(file, 0, SEEK_END); at += 512)
+			assert_int_equal(pwrite(file, page, 16, at), 16);
+		close(file);
+		spoilt++;
+	}
+	assert_int_equal(spoilt, 1);
+}
+
+static void what_the_file_does_not_answer_redis_does(void **state)
+{
+	sp_redis_store_options options = options_with_file(SP_REDIS_VERSIONED);
+	scene s;
+
+	(void)state;
+	fill(SP_REDIS_VERSIONED, SP_ROW_FP32);
+	open_scene(&s, &options);
+	fill_file(&s);
+	for (int i = 0; i < 4000 && counters_of(s.tiers[0]).disk_errors == 0; i++) {
+		spoil_file(); /* what is written later is not spoilt */
+		ask_well(&s, SP_ROW_FP32, 0);
+	}
+	assert_true(counters_of(s.tiers[0]).disk_errors > 0);
+	assert_int_equal(counters_of(s.tiers[0]).defaulted, 0);
+	assert_int_equal(counters_of(s.tiers[0]).errors, 0);
+	close_scene(&s);
+	options.file.folder = "/proc/none"; /* a line in the log */
+	open_scene(&s, &options);
+	assert_int_equal(counters_of(s.tiers[0]).disks, 1);
+	assert_int_equal(counters_of(s.tiers[0]).disks_up, 0);
+	ask_well(&s, SP_ROW_FP32, 0);
+	close_scene(&s);
+}
+
+static void rows_on_the_disk_are_of_one_version(void **state)
+{
+	sp_redis_store_options options = options_with_file(SP_REDIS_HPS);
+	static question q[2];
+	size_t found = 1;
+	scene s, other;
+
+	(void)state;
+	fill(SP_REDIS_HPS, SP_ROW_FP32);
+	options.keep_s = 1; /* these age, on the disk, too */
+	open_scene(&s, &options);
+	ask_well(&s, SP_ROW_FP32, 0);
+	options.full++;
+	open_scene(&other, &options); /* has a file of its own */
+	ask_well(&other, SP_ROW_FP32, 0);
+	assert_int_equal(counters_of(other.tiers[0]).disk_hits, 0);
+	close_scene(&other);
+	fill_file(&s);
+	say("FLUSHALL", "SYNC", NULL);
+	choose(q, MANY, 0);
+	for (int i = 0; i < 4000 && found != 0; i++) {
+		assert_ok(ask(&s, q, MANY, 0), &err);
+		found = 0;
+		for (size_t k = 0; k < MANY; k++)
+			found += q[0].found[k];
+		usleep(10000);
+	}
+	assert_int_equal(found, 0);
+	close_scene(&s);
+}
+
 /* ---- opening ---- */
 
 static void a_version_that_is_not_there_is_refused(void **state)
@@ -742,6 +986,7 @@ static int set_up(void **state)
 	assert_ok(sp_redis_address_parse(&address, sp_redis_unix(&process, text), &err), &err);
 	assert_ok(sp_redis_client_create(&client, &options, &err), &err);
 	arena = sp_arena_create(1 << 16);
+	sp_temp_make(folder);
 	return 0;
 }
 
@@ -751,6 +996,7 @@ static int tear_down(void **state)
 	sp_arena_destroy(arena);
 	sp_redis_client_destroy(client);
 	sp_redis_end(&process);
+	sp_temp_remove(folder);
 	return 0;
 }
 
@@ -771,6 +1017,10 @@ int main(void)
 		cmocka_unit_test(another_type_or_version_is_refused),
 		cmocka_unit_test(rows_of_another_size_are_refused),
 		cmocka_unit_test(rows_without_a_version_are_asked_for_again),
+		cmocka_unit_test(what_hps_writes_and_evicts_is_seen_in_time),
+		cmocka_unit_test(rows_on_the_disk_answer_without_redis),
+		cmocka_unit_test(what_the_file_does_not_answer_redis_does),
+		cmocka_unit_test(rows_on_the_disk_are_of_one_version),
 		cmocka_unit_test(a_version_that_is_not_there_is_refused),
 		cmocka_unit_test(deeprec_s_other_database_is_found),
 	};

@@ -242,7 +242,7 @@ static void what_cannot_be_read_is_an_error(void **state)
 	atomic_uint_least64_t bytes = 0;
 	int64_t keys[500];
 	answers a = {.rows = calloc(500, ROW), .taken = calloc(500, 4), .found = calloc(500, 1)};
-	const sp_read_request request = {runs + 1, 1, keys, 500, &bytes, &a};
+	const sp_read_request request = {runs + 1, 1, keys, 500, &bytes, &a, NULL};
 	int folder = open(root, O_RDONLY | O_DIRECTORY), before;
 
 	(void)state;
@@ -270,7 +270,7 @@ static void a_call_whose_time_is_over_leaves_what_it_waits_for(void **state)
 	atomic_uint_least64_t bytes = 0;
 	int64_t keys[] = {0, 8000};
 	answers a = {.rows = calloc(2, ROW), .taken = calloc(2, 4), .found = calloc(2, 1)};
-	const sp_read_request request = {runs + 1, 1, keys, 2, &bytes, &a};
+	const sp_read_request request = {runs + 1, 1, keys, 2, &bytes, &a, NULL};
 	int ends[2], before;
 
 	(void)state;
@@ -304,7 +304,7 @@ static void a_ring_full_of_reads_that_hang_is_taken_last(void **state)
 	atomic_uint_least64_t bytes = 0;
 	int64_t keys[KEYS];
 	answers a = {.rows = calloc(KEYS, ROW), .taken = calloc(KEYS, 4), .found = calloc(KEYS, 1)};
-	const sp_read_request request = {runs + 1, 1, keys, KEYS, &bytes, &a};
+	const sp_read_request request = {runs + 1, 1, keys, KEYS, &bytes, &a, NULL};
 	int ends[2], before;
 
 	(void)state;
@@ -332,7 +332,7 @@ static void the_end_does_not_wait_for_a_disk_for_ever(void **state)
 	atomic_uint_least64_t bytes = 0;
 	int64_t keys[] = {0};
 	answers a = {.rows = NULL};
-	const sp_read_request request = {runs + 1, 1, keys, 1, &bytes, &a};
+	const sp_read_request request = {runs + 1, 1, keys, 1, &bytes, &a, NULL};
 	int ends[2], before;
 
 	(void)state;
@@ -362,7 +362,7 @@ static void a_block_may_come_in_pieces(void **state)
 	atomic_uint_least64_t bytes = 0;
 	int64_t key = 8000;
 	answers a = {.rows = calloc(1, ROW), .taken = calloc(1, 4), .found = calloc(1, 1)};
-	const sp_read_request request = {runs + 1, 1, &key, 1, &bytes, &a};
+	const sp_read_request request = {runs + 1, 1, &key, 1, &bytes, &a, NULL};
 	_Alignas(SP_SST_PAGE) char block[SP_SST_PAGE];
 	sp_sst_place place;
 	pid_t writer;
@@ -405,7 +405,7 @@ static void a_process_that_is_forked_off_reads_nothing(void **state)
 	atomic_uint_least64_t bytes = 0;
 	int64_t key = 0;
 	answers a = {.rows = calloc(1, ROW), .taken = calloc(1, 4), .found = calloc(1, 1)};
-	const sp_read_request request = {runs, SP_READ_RUNS, &key, 1, &bytes, &a};
+	const sp_read_request request = {runs, SP_READ_RUNS, &key, 1, &bytes, &a, NULL};
 	int status;
 	pid_t child;
 

@@ -154,7 +154,8 @@ static const char told[] =
 	"{\"table\":\"far\",\"dim\":16,\"rows\":8,\"overlay_rows\":0,\"memory\":7,\"keys\":512,"
 	"\"absent\":3,\"tier\":\"redis\",\"in_memory\":0,\"cached\":420,\"missed\":92,"
 	"\"errors\":0,\"bytes_read\":5000,\"defaulted\":6,\"servers\":3,\"servers_up\":2,"
-	"\"round_trips\":40,\"round_trip_us\":9000}],"
+	"\"round_trips\":40,\"round_trip_us\":9000,\"disks\":1,\"disks_up\":0,"
+	"\"disk_hits\":30,\"disk_errors\":2,\"disk_dropped\":4}],"
 	"\"row_stream\":{\"connected\":true,\"paused\":false,\"errors\":2,\"lag_messages\":3,"
 	"\"lag_ms\":1500,\"messages\":4,\"rows\":5,\"states\":6,\"batch\":9,"
 	"\"incomplete_batches\":7,\"keys\":8,\"memory\":9,\"memory_limit\":10,"
@@ -238,7 +239,11 @@ static void tables_are_told(void **state)
 	assert_line(P "table_round_trip_microseconds_total" M
 		      ",table=\"far\",tier=\"redis\"} 9000");
 	assert_no(P "table_servers" M ",table=\"user_emb\"");
-	assert_no(P "table_keys_total" M ",table=\"far\",tier=\"redis\",found=\"disk\"");
+	assert_line(P "table_keys_total" M ",table=\"far\",tier=\"redis\",found=\"disk\"} 30");
+	assert_line(P "table_disk_up" M ",table=\"far\",tier=\"redis\"} 0");
+	assert_line(P "table_disk_errors_total" M ",table=\"far\",tier=\"redis\"} 2");
+	assert_line(P "table_disk_dropped_rows_total" M ",table=\"far\",tier=\"redis\"} 4");
+	assert_no(P "table_disk_up" M ",table=\"user_emb\"");
 }
 
 static void row_streams_are_told(void **state)
