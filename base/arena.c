@@ -53,9 +53,9 @@ struct sp_arena {
 };
 
 /*
- * `size` bytes, a multiple of LINE, on cache lines of their own, in a *block to be freed.  malloc()
- * keeps small blocks for the thread's next call, as posix_memalign() does not; but a checker sees
- * the end of a block only where nothing is left behind it.
+ * `size` bytes from the begin of a cache line on, in a *block to be freed.  malloc() keeps small
+ * blocks for the thread's next call, as posix_memalign() does not; but a checker sees the end of a
+ * block only where nothing is left behind it.
  */
 static void *alloc_lines(size_t size, void **block)
 {

@@ -60,26 +60,32 @@ static void tell_notes(sp_listing *listing, const sp_discover_note *notes)
 	}
 }
 
-/* Tells the catalog the newest version, served or not. */
+/* Tells the catalog the newest version, served or not; `found` is what is to be served. */
 static void tell_newest(sp_update_state *u, const sp_live_facts *live,
-			const sp_found_version *found)
+			const sp_found_version *found, const sp_found_version *newest)
 {
 	const sp_pin *pin = &u->pin;
 	char name[SP_FOUND_STEPS_SIZE];
-	const char *pinned = NULL;
+	const char *held = NULL;
 
 	if (pin->holds &&
-	    (found->full_step != pin->full_step || found->delta_step != pin->delta_step))
-		pinned = sp_arena_printf(u->source.arena, "%s is pinned by order of %s",
-					 sp_found_steps(name, pin->full_step, pin->delta_step),
-					 pin->by);
-	sp_catalog_set_newest(u->versions.catalog, sp_decide_is_newer(live, found) ? found : NULL,
-			      pinned);
+	    (newest->full_step != pin->full_step || newest->delta_step != pin->delta_step))
+		held = sp_arena_printf(u->source.arena, "%s is pinned by order of %s",
+				       sp_found_steps(name, pin->full_step, pin->delta_step),
+				       pin->by);
+	else if (!pin->holds && found->full_step != newest->full_step)
+		held = sp_arena_printf(u->source.arena, "%s is recalled in Redis",
+				       sp_found_steps(name, found->full_step, -1));
+	sp_catalog_set_newest(u->versions.catalog, sp_decide_is_newer(live, newest) ? newest : NULL,
+			      held);
 }
 
-/* Reports what the look found in the folder, with `status` and `why`. */
+/*
+ * Reports what the look found in the folder, with `status` and `why`; `newest` is the newest
+ * version in it, whatever is recalled.
+ */
 static void tell_found(sp_update_state *u, const sp_live_facts *live, const sp_discovery *found,
-		       sp_status status, const sp_error *why)
+		       const sp_found_version *newest, sp_status status, const sp_error *why)
 {
 	sp_listing *listing = &u->listing;
 	bool is_blind = live->is_there && status != SP_OK;
@@ -102,7 +108,7 @@ static void tell_found(sp_update_state *u, const sp_live_facts *live, const sp_d
 	if (status != SP_OK)
 		return;
 	tell_notes(listing, found->notes);
-	tell_newest(u, live, &found->version);
+	tell_newest(u, live, &found->version, newest);
 }
 
 /*
@@ -263,6 +269,7 @@ sp_look_result sp_update__look(sp_update_state *u, sp_error *reason)
 	sp_situation s = {.attempts = &u->attempts, .is_pinned = u->pin.holds};
 	sp_look_result result;
 	sp_discovery found;
+	sp_found_version newest;
 	sp_status status;
 	sp_error why, latest = {.status = SP_OK};
 	char name[SP_FOUND_STEPS_SIZE];
@@ -272,10 +279,11 @@ sp_look_result sp_update__look(sp_update_state *u, sp_error *reason)
 	s.now_ns = sp_clock_now_ns();
 	s.live = sp_source_live_facts(&u->source, u->versions.live);
 	status = sp_source_discover(&u->source, &found, &why);
+	newest = found.version;
 	if (status == SP_OK)
 		sp_recall_apply(&u->recall, &u->source, &found.version);
 	begin_listing(&u->listing);
-	tell_found(u, &s.live, &found, status, &why);
+	tell_found(u, &s.live, &found, &newest, status, &why);
 	survey(u, &s, &found, status, &why);
 	result = act(u, &s, &latest);
 	if (u->versions.live != NULL)

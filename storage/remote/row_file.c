@@ -27,9 +27,11 @@
  * a later piece is written, so whoever has read a row and then finds that it still counts, has read
  * what was written there.
  *
- * The index has sets of ten places.  A place is a tag of the key's hash and the position in units,
- * modulo 2^32, which are two rings at least.  Only the thread changes it; a reader that sees half
- * of a change finds another key's row.
+ * The index has sets of ten places, and a key has two sets, so that hardly any finds both full of
+ * rows that count.  A place is a tag of the key's hash and the position in units, modulo 2^32,
+ * which are two rings at least.  Two keys of one tag in one set, one in some thousands, are held in
+ * turn. Only the thread changes the index; a reader that sees half of a change finds another key's
+ * row.
  */
 
 enum {

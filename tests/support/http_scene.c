@@ -71,6 +71,16 @@ static void answer_whether_alone(sp_http_request *request)
 	sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &out});
 }
 
+/* Says how much memory the body of the last answer has left. */
+static void answer_in_kept_memory(sp_http_request *request)
+{
+	sp_buffer out = sp_http_request_take_buffer(request);
+	size_t kept = out.size == 0 ? out.capacity : SIZE_MAX;
+
+	sp_buffer_printf(&out, "%zu kept", kept);
+	sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &out});
+}
+
 /* ------------------------------------------------------------------- streams */
 
 static const sp_http_answer stream_head = {.status = 200, .content_type = "text/plain"};
@@ -218,6 +228,8 @@ static void handle(void *context, sp_http_request *request)
 		answer_largely(request);
 	else if (sp_bytes_equal_text(path, "/alone"))
 		answer_whether_alone(request);
+	else if (sp_bytes_equal_text(path, "/memory"))
+		answer_in_kept_memory(request);
 	else if (!is_for_later(request))
 		answer_echo(request);
 	else if (!sp_queue_try_push(scene->queue, request))

@@ -88,8 +88,7 @@ timeline=$!
 for model in $models; do
 	count "$model as a local model" tests/system/test_golden_abi "$model"
 done
-for attempt in $(seq 1000); do
-	[ ! -e "$work/timeline_is_kept" ] || break
+until [ -e "$work/timeline_is_kept" ] || ! kill -0 $timeline 2>/dev/null; do
 	sleep 0.05
 done
 kept=$(ls "$work/answers" | wc -l)

@@ -247,6 +247,25 @@ static void a_version_that_waits_for_another_attempt_has_ended(void **state)
 	assert_answer("/v1/models/bad:predict", 404, "Latest(bad)");
 }
 
+static void a_processor_that_cannot_be_opened_says_why_and_is_tried_again(void **state)
+{
+	char folder[5100];
+
+	(void)state;
+	write_config("{\"models\": [{\"name\": \"a\", \"processor_config\": {"
+		     "\"savedmodel_dir\": \"@/a\", \"signature_name\": \"serving_default\", "
+		     "\"model_store_type\": \"local\", \"feature_store_type\": \"memory\", "
+		     "\"serialize_protocol\": \"protobuf\"}}]}");
+	assert_true(start("--max_num_load_retries=0"));
+	await("/v1/models/a", "Could not find any versions of model a: savedmodel_dir: no "
+			      "saved_model.pb in '");
+	usleep(500000); /* an attempt more fails */
+	snprintf(folder, sizeof(folder), "%s/a", host.folder);
+	sp_text_models_write_sum(folder, &(sp_sum_model){"serving_default", "sum", 1, 10});
+	await("/v1/models/a", "AVAILABLE");
+	assert_answer("/v1/models/a:predict", 200, "[30.0]");
+}
+
 /* -------------------------------------------------------------- configuration */
 
 static void a_wrong_file_ends_it_at_the_start(void **state)
@@ -571,6 +590,7 @@ int main(void)
 		CASE(versions_side_by_side),
 		CASE(versions_come_and_go),
 		CASE(a_broken_model_hurts_no_other),
+		CASE(a_processor_that_cannot_be_opened_says_why_and_is_tried_again),
 		CASE(a_wrong_file_ends_it_at_the_start),
 		CASE(a_version_that_waits_for_another_attempt_has_ended),
 		CASE(a_signal_reads_the_file_again),

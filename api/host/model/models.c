@@ -336,15 +336,16 @@ void sp_models_set_batcher(sp_models *models, struct sp_batcher *batcher,
 
 /* ------------------------------------------------------------------- statuses */
 
-static sp_status fail_no_status(const sp_model_selector *s, sp_error *err)
+/* `why`: the reason why the model's processor cannot be opened; NULL: none. */
+static sp_status fail_no_status(const sp_model_selector *s, const char *why, sp_error *err)
 {
 	int size = s->name.size < 512 ? (int)s->name.size : 512;
 
 	if (s->has_version)
 		return sp_error_set(err, SP_NOT_FOUND, "Could not find version %lld of model %.*s",
 				    (long long)s->version, size, s->name.data);
-	return sp_error_set(err, SP_NOT_FOUND, "Could not find any versions of model %.*s", size,
-			    s->name.data);
+	return sp_error_set(err, SP_NOT_FOUND, "Could not find any versions of model %.*s%s%s",
+			    size, s->name.data, why != NULL ? ": " : "", why != NULL ? why : "");
 }
 
 /* Adds what the library reports of the versions in a folder that it follows. */
@@ -399,6 +400,15 @@ static bool put_units(sp_version_statuses *out, const sp_managed_model *model, s
 	return fits;
 }
 
+/* Of a processor that has failed before it had a version; NULL: of none. */
+static const char *why_without_version(const sp_managed_model *model, sp_arena *arena)
+{
+	for (const sp_unit *unit = model->units; unit != NULL; unit = unit->next)
+		if (unit->version < 0 && unit->error.status != SP_OK)
+			return sp_arena_text(arena, sp_bytes_of(unit->error.text));
+	return NULL;
+}
+
 /* Holds the processor of the unit that follows a folder; NULL: none is open. */
 static sp_served_model *hold_following(const sp_managed_model *model)
 {
@@ -444,7 +454,7 @@ static bool narrow(sp_version_statuses *list, int64_t version)
 
 static sp_status collect(sp_models *models, const sp_model_selector *selector,
 			 sp_version_statuses *out, int64_t *version, sp_served_model **served,
-			 sp_arena *arena, sp_error *err)
+			 const char **why, sp_arena *arena, sp_error *err)
 {
 	const sp_managed_model *model = sp_models__find(models, selector->name);
 
@@ -455,6 +465,7 @@ static sp_status collect(sp_models *models, const sp_model_selector *selector,
 	if (!put_units(out, model, arena))
 		return sp_no_memory(err, "the versions");
 	*served = hold_following(model);
+	*why = why_without_version(model, arena);
 	return SP_OK;
 }
 
@@ -464,17 +475,18 @@ sp_status sp_models_statuses(sp_models *models, const sp_model_selector *selecto
 	bool all = !selector->has_version && selector->label.size == 0;
 	int64_t version = selector->version;
 	sp_served_model *served = NULL;
+	const char *why = NULL;
 	sp_status status;
 
 	out->count = 0;
 	pthread_mutex_lock(&models->lock);
-	status = collect(models, selector, out, &version, &served, arena, err);
+	status = collect(models, selector, out, &version, &served, &why, arena, err);
 	pthread_mutex_unlock(&models->lock);
 	if (served != NULL) {
 		status = put_following(out, served, arena, err);
 		atomic_fetch_sub(&served->users, 1);
 	}
 	if (status == SP_OK && (out->count == 0 || (!all && !narrow(out, version))))
-		status = fail_no_status(selector, err);
+		status = fail_no_status(selector, why, err);
 	return status;
 }

@@ -112,11 +112,15 @@ static sp_status make_served(const sp_models *models, const sp_managed_model *mo
 	return sp_served_model_create(out, &source, unit->follows ? -1 : unit->version, err);
 }
 
-/* A version that has failed is tried again some times, some time later. */
+/*
+ * A version that has failed is tried again some times, some time later; a processor, which no newer
+ * version follows, for as long as it is configured.
+ */
 static void note_failure(const sp_models *models, const sp_managed_model *model, sp_unit *unit)
 {
 	const sp_flags *flags = models->flags;
-	bool again = !models->strict && unit->attempts < flags->max_num_load_retries;
+	bool again = !models->strict &&
+		     (unit->path == NULL || unit->attempts < flags->max_num_load_retries);
 	const char *outer;
 
 	unit->attempts++;

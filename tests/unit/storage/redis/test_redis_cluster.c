@@ -378,7 +378,7 @@ static void readers_survive_moves_and_failures(void **state)
 
 /* ---- a publication ---- */
 
-enum { USERS = 30, USER_DIM = 3, USER_KEYS = 5000, OLD_STEP = 10, NEW_STEP = 20 };
+enum { USERS = 30, USER_DIM = 3, USER_KEYS = 5000, OLD_STEP = 10, NEW_STEP = 20, SHORT_MS = 50 };
 
 static char folder[SP_PATH_SIZE]; /* two full checkpoints of the same rows */
 
@@ -499,13 +499,13 @@ static void wait_for_a_table(void)
 	fail_msg("no table is ever published");
 }
 
-static sp_status open_users(reading *r, int step)
+static sp_status open_users(reading *r, int step, int64_t limit_ms)
 {
 	const sp_redis_store_options options = {.address = &address,
 						.is_cluster = true,
 						.model = "parts",
 						.full = step,
-						.limit_ms = 50,
+						.limit_ms = limit_ms,
 						.patience_ms = LONG_MS,
 						.cache_bytes = 1};
 	const sp_redis_table table = {.name = "user/block0", .dim = USER_DIM, .key_size = 8};
@@ -538,17 +538,19 @@ static size_t read_users(const reading *r, const int64_t *keys, size_t count,
 	return there;
 }
 
-static void learn_users(const reading *r)
+static void learn_users(void)
 {
+	reading r;
 	int64_t keys[MANY];
 	float rows[MANY][USER_DIM];
 	bool found[MANY];
 	size_t count = 0;
 
+	assert_ok(open_users(&r, OLD_STEP, LONG_MS), &err);
 	for (int64_t first = 0; first < USER_KEYS; first += MANY) {
 		for (size_t i = 0; i < MANY; i++)
 			keys[i] = first + (int64_t)i;
-		read_users(r, keys, MANY, rows, found);
+		read_users(&r, keys, MANY, rows, found);
 		for (size_t i = 0; i < MANY && count < USERS; i++)
 			if (found[i]) {
 				user_keys[count] = keys[i];
@@ -556,6 +558,7 @@ static void learn_users(const reading *r)
 			}
 	}
 	assert_int_equal(count, USERS);
+	close_reading(&r);
 }
 
 /* Those that are found are right; returns whether all are. */
@@ -589,7 +592,7 @@ static int watch_publisher(pid_t publisher, const reading *former)
 	while (!has_ended(publisher, WNOHANG, &status)) {
 		users_are_right(former);
 		if (is_current(NEW_STEP)) {
-			assert_ok(open_users(&now, NEW_STEP), &err);
+			assert_ok(open_users(&now, NEW_STEP, SHORT_MS), &err);
 			close_reading(&now);
 		}
 		usleep(5000);
@@ -607,8 +610,8 @@ static void a_failover_leaves_a_publication_whole(void **state)
 	make_checkpoints();
 	assert_int_equal(publish(OLD_STEP), 0);
 	assert_true(is_current(OLD_STEP));
-	assert_ok(open_users(&former, OLD_STEP), &err);
-	learn_users(&former);
+	learn_users();
+	assert_ok(open_users(&former, OLD_STEP, SHORT_MS), &err);
 
 	publisher = start_publishing(NEW_STEP, "--rows_per_second=60");
 	wait_for_a_table();
@@ -627,7 +630,7 @@ static void a_failover_leaves_a_publication_whole(void **state)
 	assert_true(publisher_says("rows_sent: 0\n"));
 
 	wait_for_right_users(&former);
-	assert_ok(open_users(&now, NEW_STEP), &err);
+	assert_ok(open_users(&now, NEW_STEP, SHORT_MS), &err);
 	wait_for_right_users(&now);
 	close_reading(&now);
 	close_reading(&former);

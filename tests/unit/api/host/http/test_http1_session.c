@@ -162,6 +162,29 @@ static void an_answer_larger_than_the_socket_takes_is_sent_whole(void **state)
 	sp_http_scene_finish(&f);
 }
 
+static void the_memory_of_a_small_answer_serves_the_next_one(void **state)
+{
+	static const char *const paths[] = {"/memory", "/memory", "/large", "/memory"};
+	sp_http_scene f = {0};
+	sp_http_client client;
+	sp_http_reply reply;
+
+	(void)state;
+	sp_http_scene_start(&f, (sp_http_options){.io_threads = 1});
+	assert_true(sp_http_client_open(&client, f.port));
+	for (int i = 0; i < 4; i++) {
+		char text[64];
+
+		snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: a\r\n\r\n", paths[i]);
+		sp_http_client_send_text(&client, text);
+		sp_http_client_receive(&client, &reply);
+		if (i != 2)
+			assert_string_equal(reply.body, i == 1 ? "64 kept" : "0 kept");
+	}
+	sp_http_client_close(&client);
+	sp_http_scene_finish(&f);
+}
+
 static void an_answer_may_have_headers_of_its_own(void **state)
 {
 	sp_http_scene f = {0};
@@ -379,6 +402,7 @@ int main(void)
 		cmocka_unit_test(a_body_may_come_in_chunks_and_in_pieces),
 		cmocka_unit_test(a_client_that_asks_first_is_told_to_go_on),
 		cmocka_unit_test(an_answer_larger_than_the_socket_takes_is_sent_whole),
+		cmocka_unit_test(the_memory_of_a_small_answer_serves_the_next_one),
 		cmocka_unit_test(an_answer_may_have_headers_of_its_own),
 		cmocka_unit_test(nothing_hidden_behind_a_refused_request_is_served),
 		cmocka_unit_test(heads_that_are_too_long_are_refused),
