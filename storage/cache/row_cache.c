@@ -252,6 +252,14 @@ static void fill_set(sp_row_cache *cache, const row_place *place, int64_t key, c
 	sp_cache_set_put_worth(set, way, worth);
 }
 
+void sp_row_cache_expect(const sp_row_cache *cache, int64_t key)
+{
+	const sp_cache_set *set = find_place(cache, key).set;
+
+	__builtin_prefetch(set, 1);
+	__builtin_prefetch(&set->worth[WAYS - 1], 1);
+}
+
 void sp_row_cache_fill(sp_row_cache *cache, int64_t key, const void *row)
 {
 	row_place place = find_place(cache, key);

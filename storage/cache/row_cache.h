@@ -66,6 +66,9 @@ void sp_row_cache_read(sp_row_cache *cache, const int64_t *keys, size_t count,
 /* row_size, rounded up to whole words. */
 size_t sp_row_cache_row_stride(const sp_row_cache *cache);
 
+/* Prefetches what sp_row_cache_fill() needs, some rows before. */
+void sp_row_cache_expect(const sp_row_cache *cache, int64_t key);
+
 /* Offers the row of a key that a read missed; row NULL: the key is absent.  May be refused. */
 void sp_row_cache_fill(sp_row_cache *cache, int64_t key, const void *row);
 

@@ -282,6 +282,7 @@ void sp_redis__batch_close(sp_redis_batch *batch, const char *error)
 	batch->is_done = true;
 	pthread_mutex_unlock(&batch->lock);
 	pthread_cond_broadcast(&batch->done);
+	sp_redis__client_closed(batch->client);
 	sp_redis_batch_release(batch);
 }
 

@@ -21,7 +21,8 @@
  *
  * One caller at a time may read instead of the thread, which then sleeps without looking at the
  * connections.  If answers are owed when this caller leaves, it wakes the thread up.  So one that
- * submits and then reads, or finds another one reading, needs no thread.
+ * submits and then reads, or finds another one reading, needs no thread.  Whoever else closes a
+ * batch meanwhile tells the caller that reads: it may be what it waits for.
  */
 
 enum {
@@ -69,8 +70,12 @@ static void park(sp_redis_client *client, sp_redis_batch *batch, size_t command,
 static sp_redis_link *find_link(sp_redis_client *client, const sp_redis_batch *batch,
 				size_t command)
 {
-	if (!client->options.is_cluster)
-		return client->links[0];
+	if (!client->options.is_cluster) {
+		sp_redis_link *second = client->links[1];
+		bool is_its = batch->is_odd && batch->how.only_reads;
+
+		return is_its && second->state == SP_REDIS_READY ? second : client->links[0];
+	}
 	return sp_redis__map_find(client, batch->commands[command].slot, batch->how.only_reads);
 }
 
@@ -250,17 +255,11 @@ void sp_redis__client_changed(sp_redis_client *client, bool was_up, bool is_up)
 
 /* ---- links ---- */
 
-sp_redis_link *sp_redis__client_link(sp_redis_client *client, const sp_redis_server *server)
+static sp_redis_link *add_link(sp_redis_client *client, const sp_redis_server *server)
 {
 	sp_redis_link *link = NULL;
 	sp_redis_link **links;
 
-	for (size_t i = 0; i < client->link_count; i++)
-		if (client->links[i]->server.port == server->port &&
-		    strcmp(client->links[i]->server.host, server->host) == 0) {
-			client->links[i]->is_listed = true;
-			return client->links[i];
-		}
 	if (client->link_count == LINKS)
 		return NULL;
 	if (client->link_count == client->link_capacity) {
@@ -278,12 +277,31 @@ sp_redis_link *sp_redis__client_link(sp_redis_client *client, const sp_redis_ser
 	return link;
 }
 
+sp_redis_link *sp_redis__client_link(sp_redis_client *client, const sp_redis_server *server)
+{
+	for (size_t i = 0; i < client->link_count; i++)
+		if (client->links[i]->server.port == server->port &&
+		    strcmp(client->links[i]->server.host, server->host) == 0) {
+			client->links[i]->is_listed = true;
+			return client->links[i];
+		}
+	return add_link(client, server);
+}
+
 static sp_status add_links(sp_redis_client *client, sp_error *err)
 {
-	for (size_t i = 0; i < client->address.count; i++)
-		SP_NEED_MEMORY(sp_redis__client_link(client, &client->address.servers[i]) != NULL,
-			       err, "a connection to Redis");
+	sp_redis_link *link = NULL;
+
+	for (size_t i = 0; i < client->address.count; i++) {
+		link = sp_redis__client_link(client, &client->address.servers[i]);
+		SP_NEED_MEMORY(link, err, "a connection to Redis");
+	}
 	atomic_store(&client->servers, client->link_count);
+	if (client->options.is_cluster)
+		return SP_OK;
+	link = add_link(client, &client->address.servers[0]);
+	SP_NEED_MEMORY(link, err, "a connection to Redis");
+	link->is_second = true;
 	return SP_OK;
 }
 
@@ -300,6 +318,7 @@ static void send_submitted(sp_redis_client *client)
 	pthread_mutex_unlock(&client->lock);
 	for (; batch != NULL; batch = next) {
 		next = batch->next;
+		batch->is_odd = client->batches++ % 2 != 0;
 		/* The last command to fail gives the batch back. */
 		for (size_t i = 0, count = batch->count; i < count; i++)
 			route(client, batch, i);
@@ -307,12 +326,21 @@ static void send_submitted(sp_redis_client *client)
 	flush_all(client);
 }
 
-static void wake_up(const sp_redis_client *client)
+/* Wakes up who polls the eventfd. */
+static void signal_fd(int fd)
 {
 	const uint64_t one = 1;
 
-	if (write(client->wake, &one, sizeof(one)) < 0)
-		return; /* the counter is at its maximum: the thread will wake up */
+	if (write(fd, &one, sizeof(one)) < 0)
+		return; /* the counter is at its maximum */
+}
+
+static void reset_fd(const struct pollfd *fd)
+{
+	uint64_t times;
+
+	if ((fd->revents & POLLIN) != 0 && read(fd->fd, &times, sizeof(times)) < 0)
+		return; /* nothing was there to be taken */
 }
 
 void sp_redis__client_submit(sp_redis_client *client, sp_redis_batch *batch)
@@ -333,7 +361,7 @@ void sp_redis__client_submit(sp_redis_client *client, sp_redis_batch *batch)
 		pthread_mutex_unlock(&client->work);
 	}
 	if (must_wake)
-		wake_up(client);
+		signal_fd(client->wake);
 }
 
 /* ---- reading ---- */
@@ -347,38 +375,62 @@ static void take_events(sp_redis_client *client)
 		sp_redis__link_on_event(events[i].data.ptr, events[i].events);
 }
 
+/* By the holder of `lock`. */
+static bool is_reader(const sp_redis_client *client)
+{
+	return client->is_read && pthread_equal(client->reader, pthread_self());
+}
+
 /* False: another caller reads. */
 static bool begin_reading(sp_redis_client *client)
 {
-	bool is_free;
+	bool is_own;
 
 	pthread_mutex_lock(&client->lock);
-	is_free = !client->is_read;
+	if (!client->is_read)
+		client->reader = pthread_self();
 	client->is_read = true;
+	is_own = is_reader(client);
 	pthread_mutex_unlock(&client->lock);
-	return is_free;
+	return is_own;
 }
 
-static void end_reading(sp_redis_client *client)
+void sp_redis_client_stop_reading(sp_redis_client *client)
 {
-	bool is_owed = false;
+	bool is_own, is_owed = false;
 
 	/* Who finds it still set has sent what is seen below. */
 	pthread_mutex_lock(&client->lock);
-	client->is_read = false;
+	is_own = is_reader(client);
+	if (is_own)
+		client->is_read = false;
 	pthread_mutex_unlock(&client->lock);
+	if (!is_own)
+		return;
 	pthread_mutex_lock(&client->work);
 	for (size_t i = 0; i < client->link_count; i++)
 		is_owed = is_owed || client->links[i]->owed_count != 0;
 	pthread_mutex_unlock(&client->work);
 	if (is_owed)
-		wake_up(client);
+		signal_fd(client->wake);
+}
+
+void sp_redis__client_closed(sp_redis_client *client)
+{
+	bool must_tell;
+
+	pthread_mutex_lock(&client->lock);
+	must_tell = client->is_read && !is_reader(client);
+	pthread_mutex_unlock(&client->lock);
+	if (must_tell)
+		signal_fd(client->tell);
 }
 
 void sp_redis_client_read(sp_redis_client *client, int64_t deadline_ns,
 			  bool (*is_done)(void *owner), void *owner)
 {
-	struct pollfd fd = {.fd = client->epoll, .events = POLLIN};
+	struct pollfd fds[] = {{.fd = client->tell, .events = POLLIN},
+			       {.fd = client->epoll, .events = POLLIN}};
 	bool has_news;
 
 	if (!begin_reading(client))
@@ -387,16 +439,16 @@ void sp_redis_client_read(sp_redis_client *client, int64_t deadline_ns,
 		int64_t left_ns = deadline_ns - sp_clock_now_ns();
 		const struct timespec left = {left_ns / NS_PER_S, left_ns % NS_PER_S};
 
-		if (left_ns <= 0 || ppoll(&fd, 1, &left, NULL) == 0)
+		if (left_ns <= 0 || ppoll(fds, 2, &left, NULL) == 0)
 			break;
+		reset_fd(&fds[0]);
 		pthread_mutex_lock(&client->work);
 		take_events(client);
 		has_news = client->has_news;
 		pthread_mutex_unlock(&client->work);
 		if (has_news)
-			wake_up(client);
+			signal_fd(client->wake);
 	}
-	end_reading(client);
 }
 
 /* ---- the thread ---- */
@@ -435,7 +487,6 @@ static void wait_for_events(sp_redis_client *client, int64_t next_ns)
 	struct pollfd fds[] = {{.fd = client->wake, .events = POLLIN},
 			       {.fd = client->epoll, .events = POLLIN}};
 	bool must_sleep, is_blind;
-	uint64_t times;
 
 	pthread_mutex_lock(&client->lock);
 	must_sleep = client->submitted == NULL && !client->has_news && !client->closing;
@@ -444,8 +495,7 @@ static void wait_for_events(sp_redis_client *client, int64_t next_ns)
 	pthread_mutex_unlock(&client->lock);
 	pthread_mutex_unlock(&client->work);
 	poll(fds, is_blind ? 1 : 2, must_sleep ? sleep_ms(client, next_ns) : 0);
-	if ((fds[0].revents & POLLIN) != 0 && read(client->wake, &times, sizeof(times)) < 0)
-		sp_log(SP_LOG_WARNING, "the thread for Redis: %s", strerror(errno));
+	reset_fd(&fds[0]);
 	pthread_mutex_lock(&client->work);
 	pthread_mutex_lock(&client->lock);
 	client->is_asleep = client->is_blind = false;
@@ -523,7 +573,8 @@ static sp_status start(sp_redis_client *client, sp_error *err)
 {
 	client->epoll = epoll_create1(EPOLL_CLOEXEC);
 	client->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (client->epoll < 0 || client->wake < 0)
+	client->tell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (client->epoll < 0 || client->wake < 0 || client->tell < 0)
 		return sp_error_set(err, SP_IO, "a client of Redis: %s", strerror(errno));
 	SP_TRY(add_links(client, err));
 	return sp_thread_group_create(&client->thread, 1, "sp-redis", thread_main, client, err);
@@ -541,7 +592,7 @@ sp_status sp_redis_client_create(sp_redis_client **out, const sp_redis_client_op
 	pthread_mutex_init(&client->work, NULL);
 	pthread_mutex_init(&client->lock, NULL);
 	client->submitted_end = &client->submitted;
-	client->epoll = client->wake = -1;
+	client->epoll = client->wake = client->tell = -1;
 	client->owner = getpid();
 	settle(client, options);
 	status = start(client, err);
@@ -559,7 +610,7 @@ static void stop(sp_redis_client *client)
 	client->closing = true;
 	pthread_mutex_unlock(&client->lock);
 	if (client->wake >= 0)
-		wake_up(client);
+		signal_fd(client->wake);
 	sp_thread_group_destroy(client->thread);
 }
 
@@ -581,6 +632,8 @@ void sp_redis_client_destroy(sp_redis_client *client)
 		close(client->epoll);
 	if (client->wake >= 0)
 		close(client->wake);
+	if (client->tell >= 0)
+		close(client->tell);
 	pthread_mutex_destroy(&client->work);
 	pthread_mutex_destroy(&client->lock);
 	sp_redis_address_fini(&client->address);

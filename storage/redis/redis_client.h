@@ -11,7 +11,9 @@
 /*
  * A client of one Redis server, or of a Redis Cluster.
  *
- * There is one connection per server.  A thread of the client reads all answers, or a caller that
+ * There is one connection per server of a cluster, and there are two to a single server: reading
+ * batches take turns, since Redis answers all that it has read of a connection before it writes.
+ * A thread of the client reads all answers, or a caller that
  * waits; the thread connects and
  * reconnects by itself, with growing pauses, and in a cluster keeps to the map of slots
  * (CLUSTER SLOTS, MOVED, ASK).  A caller submits a batch of commands, which are sent one right
@@ -103,7 +105,7 @@ typedef struct sp_redis_how {
 	int64_t deadline_ns;       /* nothing is sent again after it; 0: none */
 	bool only_reads;           /* replicas may answer, if the client prefers them */
 	bool fails_fast;           /* fails when the server cannot be reached right now */
-	bool reads;                /* sp_redis_client_read() is called soon after the submit */
+	bool reads;                /* the caller soon reads, until the batch is done, and stops */
 	const sp_redis_sink *sink; /* NULL: answers are kept for sp_redis_batch_answer() */
 	void *owner;               /* of the sink */
 } sp_redis_how;
@@ -132,11 +134,14 @@ SP_MUST_CHECK sp_status sp_redis_batch_run(sp_redis_batch *batch, const sp_redis
 
 /*
  * Reads answers, of all callers, in the place of the client's thread: two threads fewer wake up for
- * a batch.  Returns after is_done(), at the deadline, or at once if another caller reads; answers
- * may then still be on their way, and the thread reads them.
+ * a batch.  Returns after is_done(), at the deadline, or at once if another caller reads.  Until it
+ * stops, nobody else reads: the calling thread reads again, or stops, soon.
  */
 void sp_redis_client_read(sp_redis_client *client, int64_t deadline_ns,
 			  bool (*is_done)(void *owner), void *owner);
+
+/* If the calling thread has read.  Answers that are still on their way are read by the thread. */
+void sp_redis_client_stop_reading(sp_redis_client *client);
 
 /* ---- state ---- */
 

@@ -243,3 +243,8 @@ void sp_redis__help(sp_remote_fetch *fetch, int64_t deadline_ns)
 {
 	sp_redis_client_read(store_of(fetch)->client, deadline_ns, is_done, fetch);
 }
+
+void sp_redis__stop_helping(sp_remote_store *store)
+{
+	sp_redis_client_stop_reading(((sp_redis_store *)store)->client);
+}

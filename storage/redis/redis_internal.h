@@ -40,7 +40,8 @@ struct sp_redis_batch {
 	bool is_broken;   /* memory was out, or arguments are missing */
 	sp_redis_how how;
 
-	size_t open; /* commands without an answer; the thread's */
+	size_t open; /* commands without an answer; the client's */
+	bool is_odd; /* for the second link, if it is ready */
 	sp_redis_value *values;
 	size_t value_count, value_capacity;
 	sp_buffer texts; /* values' texts; offsets, until the batch is done */
@@ -88,6 +89,7 @@ typedef struct sp_redis_link {
 	int fd; /* -1: none */
 	bool wants_write;
 	bool is_listed;   /* in the cluster's map */
+	bool is_second;   /* to a server that has another one, which is counted and logged */
 	bool told_down;   /* has been logged */
 	uint32_t failed;  /* attempts in a row */
 	int64_t next_ns;  /* DOWN: the next attempt; CONNECTING: the last moment */
@@ -147,22 +149,26 @@ struct sp_redis_client {
 	sp_redis_client_options options;
 	sp_redis_address address;
 	pid_t owner; /* the process that has the thread */
-	int epoll, wake;
+	int epoll;   /* of the links */
+	int wake;    /* the thread polls it, and epoll */
+	int tell;    /* the caller that reads polls it, and epoll */
 	sp_thread_group *thread;
 
 	pthread_mutex_t work; /* taken before `lock` */
 	bool has_news;        /* something may be due before the thread wakes up */
 
-	pthread_mutex_t lock; /* guards the next eight */
+	pthread_mutex_t lock; /* guards the next nine */
 	sp_redis_batch *submitted, **submitted_end;
 	sp_redis_batch *free;
 	size_t free_count;
 	bool is_asleep, is_blind; /* the thread; blind: does not look at the connections */
-	bool is_read;             /* a caller reads */
+	bool is_read;             /* a caller reads: */
+	pthread_t reader;
 	atomic_bool closing;
 
-	sp_redis_link **links;
+	sp_redis_link **links; /* of a single server: two */
 	size_t link_count, link_capacity;
+	uint64_t batches; /* sent */
 	uint64_t random;
 
 	sp_redis_parked *parked;
@@ -190,6 +196,9 @@ static inline void sp_redis__count(atomic_uint_least64_t *counter, uint64_t more
 
 /* Sends a batch that was started, or has the thread send it. */
 void sp_redis__client_submit(sp_redis_client *client, sp_redis_batch *batch);
+
+/* A batch is done. */
+void sp_redis__client_closed(sp_redis_client *client);
 
 /* By a link: an answer is complete; its values have been taken.  error: link->error. */
 void sp_redis__client_answered(sp_redis_link *link, const sp_redis_owed *owed);

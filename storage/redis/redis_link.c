@@ -165,7 +165,8 @@ static void become_ready(sp_redis_link *link)
 		sp_log(SP_LOG_INFO, "Redis at %s can be reached again",
 		       sp_redis__link_name(link, name));
 	link->told_down = false;
-	sp_redis__client_changed(link->client, false, true);
+	if (!link->is_second)
+		sp_redis__client_changed(link->client, false, true);
 }
 
 /* False: the connection is lost. */
@@ -407,7 +408,7 @@ static void tell(sp_redis_link *link, const char *reason)
 {
 	char name[SP_REDIS_HOST_SIZE + 8];
 
-	if (link->told_down || link->client->closing)
+	if (link->told_down || link->is_second || link->client->closing)
 		return;
 	sp_log(SP_LOG_WARNING, "Redis at %s cannot be reached: %s", sp_redis__link_name(link, name),
 	       reason);
@@ -439,7 +440,8 @@ void sp_redis__link_lose(sp_redis_link *link, const char *reason)
 	link->sent = link->taken = 0;
 	link->reply.depth = 0;
 	sp_redis__count(&link->client->losses, 1);
-	sp_redis__client_changed(link->client, before == SP_REDIS_READY, false);
+	if (!link->is_second)
+		sp_redis__client_changed(link->client, before == SP_REDIS_READY, false);
 	/* Those that come meanwhile are not among these. */
 	for (; owed > 0; owed--) {
 		sp_redis_owed one = pop_owed(link);

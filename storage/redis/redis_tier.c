@@ -34,6 +34,7 @@ const sp_remote_source sp_redis__source = {
 	.own_size = sp_redis__question_size,
 	.ask = sp_redis__ask,
 	.help = sp_redis__help,
+	.stop_helping = sp_redis__stop_helping,
 	.count = count,
 	.close = sp_redis__store_close,
 };

@@ -33,6 +33,7 @@ struct sp_redis_store {
 size_t sp_redis__question_size(size_t count);
 void sp_redis__ask(sp_remote_fetch *fetch);
 void sp_redis__help(sp_remote_fetch *fetch, int64_t deadline_ns);
+void sp_redis__stop_helping(sp_remote_store *store);
 
 /* ---- redis_tier.c ---- */
 

@@ -17,7 +17,6 @@
 enum {
 	KEPT_FETCHES = 64,
 	KEPT_BYTES = 4 << 20,
-	AHEAD = 8, /* rows whose memory is prefetched */
 };
 
 /* ---- life ---- */
@@ -53,7 +52,8 @@ static bool make_room(void *list, size_t *capacity, size_t count, size_t size)
 	return true;
 }
 
-sp_remote_fetch *sp_remote__fetch_create(sp_remote_store *store, size_t count, size_t bytes)
+sp_remote_fetch *sp_remote__fetch_create(sp_remote_store *store, size_t count, size_t bytes,
+					 uint64_t call)
 {
 	sp_remote_fetch *fetch = take_free(store);
 
@@ -65,6 +65,7 @@ sp_remote_fetch *sp_remote__fetch_create(sp_remote_store *store, size_t count, s
 		pthread_mutex_init(&fetch->lock, NULL);
 		sp_condition_init(&fetch->done);
 	}
+	fetch->call = call;
 	fetch->count = fetch->size = 0;
 	fetch->is_confirmed = fetch->is_done = fetch->is_left = false;
 	fetch->reason[0] = '\0';
@@ -137,6 +138,11 @@ static void unlock_chain(atomic_uintptr_t *chain, const sp_remote_row *first)
 	atomic_store_explicit(chain, (uintptr_t)first, memory_order_release);
 }
 
+void sp_remote__fetch_expect(const sp_remote_fetch *own, const sp_remote_shelf *shelf, int64_t key)
+{
+	__builtin_prefetch(chain_of(own->store, shelf, key), 1);
+}
+
 sp_remote_row *sp_remote__fetch_want(sp_remote_fetch *own, sp_remote_shelf *shelf, int64_t key,
 				     uint32_t partition)
 {
@@ -157,7 +163,7 @@ sp_remote_row *sp_remote__fetch_want(sp_remote_fetch *own, sp_remote_shelf *shel
 		row->at = own->size;
 		own->size += sp_remote__kept_size(shelf);
 		first = row;
-	} else if (row->fetch != own) {
+	} else if (row->fetch->call != own->call) {
 		atomic_fetch_add_explicit(&row->fetch->references, 1, memory_order_relaxed);
 	}
 	unlock_chain(chain, first);
@@ -209,9 +215,12 @@ static void file_away(sp_remote_fetch *fetch)
 	for (const sp_remote_row *row = fetch->rows; row < end; row++) {
 		sp_remote_row_state state = sp_remote__row_state(row, true);
 
-		if (end - row > AHEAD)
-			__builtin_prefetch(
-				chain_of(fetch->store, row[AHEAD].shelf, row[AHEAD].key));
+		if (end - row > SP_REMOTE_AHEAD) {
+			const sp_remote_row *later = row + SP_REMOTE_AHEAD;
+
+			sp_remote__fetch_expect(fetch, later->shelf, later->key);
+			sp_row_cache_expect(later->shelf->cache, later->key);
+		}
 		if (state != SP_REMOTE_ROW_OPEN)
 			keep(row, state);
 		if (state == SP_REMOTE_ROW_FOUND) {

@@ -13,13 +13,16 @@
  * A read looks up the cache of each table, in blocks of keys.  The misses of a table are sorted by
  * partition, in which order each wants its row, a repeat that of the first; when the rows have
  * come, or the time is over, they are copied to the places of their keys in the same order, which
- * is that of their memory.
+ * is that of their memory.  Many misses are asked for in pieces, so that the rows of the first are
+ * copied and filed while the others are still on their way.
  *
  * Of a store with a file, misses that the file may have are read from it instead, each key once.
  */
 
 enum {
 	CACHE_BLOCK = 32, /* keys that are looked up in the cache together */
+	PIECES = 8,       /* of a read's misses, of at least so many keys: */
+	PIECE_KEYS = 512,
 	MS = 1000000,
 };
 
@@ -29,6 +32,12 @@ typedef struct own_tier {
 	sp_remote_shelf *shelf;
 } own_tier;
 
+/* Misses that are asked for together. */
+typedef struct read_piece {
+	size_t first, end;
+	sp_remote_fetch *own[2]; /* before and after the file is read; NULL: not needed */
+} read_piece;
+
 /* Arrays in the scratch. */
 typedef struct read_state {
 	sp_key_miss *misses;    /* [keys] by read and partition, which stands for the key */
@@ -36,6 +45,9 @@ typedef struct read_state {
 	sp_row_cache_answer *answers; /* [CACHE_BLOCK] */
 	void *rows;                   /* [CACHE_BLOCK] of the widest table */
 	size_t miss_count;
+	read_piece pieces[PIECES];
+	size_t piece_count;
+	uint64_t call;
 	sp_remote_stamp now;
 	const sp_tier_read *reads;
 
@@ -174,38 +186,78 @@ static sp_remote_shelf *shelf_of_miss(const read_state *state, size_t i)
 	return shelf_of(state->reads[state->misses[i].read].tier);
 }
 
-/*
- * Asks for the rows of all misses that have none; *own is NULL if there are none.  `before` is the
- * call's earlier fetch, or NULL.
- */
-static sp_status ask(sp_remote_fetch **own, read_state *state, const sp_remote_fetch *before,
-		     sp_error *err)
+/* Divides the misses into pieces. */
+static void divide(read_state *state)
 {
-	sp_remote_store *store = shelf_of(state->reads[0].tier)->store;
-	size_t count = 0, bytes = 0;
+	size_t size = state->miss_count / PIECES + 1;
 
-	for (size_t i = 0; i < state->miss_count; i++)
+	if (size < PIECE_KEYS)
+		size = PIECE_KEYS;
+	for (size_t first = 0; first < state->miss_count; first += size) {
+		size_t end = first + size < state->miss_count ? first + size : state->miss_count;
+
+		state->pieces[state->piece_count++] = (read_piece){.first = first, .end = end};
+	}
+}
+
+/* A fetch for the misses of a piece that have no row; NULL: no memory, or *count is 0. */
+static sp_remote_fetch *create_fetch(const read_state *state, const read_piece *piece,
+				     size_t *count)
+{
+	size_t bytes = 0;
+
+	*count = 0;
+	for (size_t i = piece->first; i < piece->end; i++)
 		if (state->wanted[i] == NULL) {
 			bytes += sp_remote__kept_size(shelf_of_miss(state, i));
-			count++;
+			++*count;
 		}
-	if (count == 0)
-		return SP_OK;
-	*own = sp_remote__fetch_create(store, count, bytes);
-	SP_NEED_MEMORY(*own, err, "%zu rows from %s", count, store->source->title);
-	for (size_t i = 0; i < state->miss_count; i++) {
-		const sp_key_miss *miss = &state->misses[i];
+	if (*count == 0)
+		return NULL;
+	return sp_remote__fetch_create(shelf_of_miss(state, piece->first)->store, *count, bytes,
+				       state->call);
+}
 
-		if (state->wanted[i] != NULL)
-			continue;
-		state->wanted[i] = sp_remote__fetch_want(*own, shelf_of_miss(state, i),
-							 state->reads[miss->read].keys[miss->at],
-							 (uint32_t)miss->key);
-		if (state->wanted[i]->fetch == before) /* it is the call's already */
-			sp_remote__fetch_release(state->wanted[i]->fetch);
+static int64_t key_of_miss(const read_state *state, size_t i)
+{
+	return state->reads[state->misses[i].read].keys[state->misses[i].at];
+}
+
+static void want(read_state *state, const read_piece *piece, sp_remote_fetch *own)
+{
+	for (size_t i = piece->first; i < piece->end; i++) {
+		size_t later = i + SP_REMOTE_AHEAD;
+
+		if (later < piece->end)
+			sp_remote__fetch_expect(own, shelf_of_miss(state, later),
+						key_of_miss(state, later));
+		if (state->wanted[i] == NULL)
+			state->wanted[i] = sp_remote__fetch_want(own, shelf_of_miss(state, i),
+								 key_of_miss(state, i),
+								 (uint32_t)state->misses[i].key);
 	}
-	if ((*own)->count != 0)
-		sp_remote__fetch_send(*own);
+}
+
+/*
+ * Asks for the rows of all misses that have none, by a piece's first or second fetch.  The first
+ * pieces are on their way while the others are made.
+ */
+static sp_status ask(read_state *state, int which, sp_error *err)
+{
+	for (size_t p = 0; p < state->piece_count; p++) {
+		read_piece *piece = &state->pieces[p];
+		size_t count;
+		sp_remote_fetch *own = create_fetch(state, piece, &count);
+
+		if (count == 0)
+			continue;
+		SP_NEED_MEMORY(own, err, "%zu rows from %s", count,
+			       shelf_of_miss(state, piece->first)->store->source->title);
+		piece->own[which] = own;
+		want(state, piece, own);
+		if (own->count != 0)
+			sp_remote__fetch_send(own);
+	}
 	return SP_OK;
 }
 
@@ -329,18 +381,30 @@ static void count_errors(const sp_tier_read *reads, size_t count)
 		sp_remote__count_up(&shelf_of(reads[r].tier)->errors, 1);
 }
 
-/* Waits for all rows that were asked for, copies them, and lets go of the fetches of others. */
-static sp_status collect(const read_state *state, sp_remote_fetch *const own[2],
-			 int64_t deadline_ns, bool fails, sp_error *err)
+static bool is_asked_for(const sp_remote_row *row)
+{
+	return row != NULL && row != FROM_FILE;
+}
+
+static void leave(const read_piece *piece)
+{
+	for (int which = 0; which < 2; which++)
+		if (piece->own[which] != NULL && piece->own[which]->count != 0)
+			sp_remote__fetch_leave(piece->own[which]);
+}
+
+/* Waits for the rows of a piece that were asked for, copies them, and files its own. */
+static sp_status collect(const read_state *state, const read_piece *piece, int64_t deadline_ns,
+			 bool fails, sp_error *err)
 {
 	const sp_remote_fetch *last = NULL;
 	sp_status status = SP_OK;
 	bool in_time = true;
 
-	for (size_t i = 0; i < state->miss_count; i++) {
+	for (size_t i = piece->first; i < piece->end; i++) {
 		const sp_remote_row *row = state->wanted[i];
 
-		if (row == NULL || row == FROM_FILE)
+		if (!is_asked_for(row))
 			continue;
 		if (row->fetch != last)
 			in_time = sp_remote__fetch_wait(row->fetch, deadline_ns);
@@ -349,22 +413,38 @@ static sp_status collect(const read_state *state, sp_remote_fetch *const own[2],
 		    status == SP_OK)
 			status = explain(row, in_time, err);
 	}
-	for (size_t i = 0; i < state->miss_count; i++) {
-		sp_remote_row *row = state->wanted[i];
-
-		if (row != NULL && row != FROM_FILE && row->fetch != own[0] && row->fetch != own[1])
-			sp_remote__fetch_release(row->fetch);
-	}
+	leave(piece);
 	return status;
 }
 
-static void leave(sp_remote_fetch *own)
+static sp_status collect_all(const read_state *state, int64_t deadline_ns, bool fails,
+			     sp_error *err)
 {
-	if (own == NULL)
-		return;
-	if (own->count != 0)
-		sp_remote__fetch_leave(own);
-	sp_remote__fetch_release(own);
+	const sp_remote_source *source = shelf_of(state->reads[0].tier)->store->source;
+	sp_status status = SP_OK;
+
+	for (size_t p = 0; p < state->piece_count; p++) {
+		sp_status one = collect(state, &state->pieces[p], deadline_ns,
+					fails && status == SP_OK, err);
+
+		if (status == SP_OK)
+			status = one;
+	}
+	if (source->stop_helping != NULL)
+		source->stop_helping(shelf_of(state->reads[0].tier)->store);
+	return status;
+}
+
+/* Lets go of all fetches: a row of one may be wanted in a later piece, too. */
+static void release(const read_state *state)
+{
+	for (size_t i = 0; i < state->miss_count; i++)
+		if (is_asked_for(state->wanted[i]) && state->wanted[i]->fetch->call != state->call)
+			sp_remote__fetch_release(state->wanted[i]->fetch);
+	for (size_t p = 0; p < state->piece_count; p++)
+		for (int which = 0; which < 2; which++)
+			if (state->pieces[p].own[which] != NULL)
+				sp_remote__fetch_release(state->pieces[p].own[which]);
 }
 
 /* Reads what the file has, and asks for the rest. */
@@ -372,22 +452,22 @@ static sp_status ask_and_read(read_state *state, int64_t deadline_ns, sp_error *
 {
 	sp_remote_store *store = shelf_of(state->reads[0].tier)->store;
 	int64_t start_ns = sp_clock_now_ns(), limit_ns = start_ns + store->options.limit_ms * MS;
-	sp_remote_fetch *own[2] = {NULL, NULL};
 	sp_status asked, status;
 
 	if (deadline_ns != 0 && deadline_ns < limit_ns)
 		limit_ns = deadline_ns;
+	state->call = atomic_fetch_add_explicit(&store->calls, 1, memory_order_relaxed);
 	find_in_file(state, store->file);
-	asked = ask(&own[0], state, NULL, err);
+	divide(state);
+	asked = ask(state, 0, err);
 	if (asked == SP_OK && state->filed_count != 0) {
 		read_file(state, store->file, start_ns + (limit_ns - start_ns) / 2);
-		asked = ask(&own[1], state, own[0], err);
+		asked = ask(state, 1, err);
 	}
 	/* Without memory there is nothing to wait for. */
-	status = collect(state, own, asked == SP_OK ? limit_ns : start_ns, store->options.fails,
-			 asked == SP_OK ? err : NULL);
-	leave(own[0]);
-	leave(own[1]);
+	status = collect_all(state, asked == SP_OK ? limit_ns : start_ns, store->options.fails,
+			     asked == SP_OK ? err : NULL);
+	release(state);
 	return asked != SP_OK ? asked : status;
 }
 

@@ -53,9 +53,12 @@ typedef struct sp_remote_source {
 
 	/*
 	 * By a call that waits for a fetch: may do the work of the source's thread until
-	 * sp_remote_fetch_is_done() or the deadline, or return at once.  NULL: there is none to do.
+	 * sp_remote_fetch_is_done() or the deadline, or return at once.  Between two fetches the
+	 * call does other things for a short time; after the last one it stops.  NULL: there is no
+	 * such work.
 	 */
 	void (*help)(sp_remote_fetch *fetch, int64_t deadline_ns);
+	void (*stop_helping)(sp_remote_store *store);
 
 	/* Bytes of fetch->own for `count` rows. */
 	size_t (*own_size)(size_t count);
@@ -117,6 +120,7 @@ typedef struct sp_remote_row {
 struct sp_remote_fetch {
 	sp_remote_fetch *next; /* in the list of free ones */
 	sp_remote_store *store;
+	uint64_t call; /* whose it is: a number of its own */
 	atomic_size_t references;
 	sp_remote_row *rows;     /* [count] by table, and by partition */
 	_Atomic uint8_t *states; /* of rows, an sp_remote_row_state; written after their bytes */
@@ -169,7 +173,7 @@ bool sp_remote_fetch_is_done(sp_remote_fetch *fetch);
 
 /* ---- stores: shared by the tables of one model version ---- */
 
-enum { SP_REMOTE_CHAINS = 1 << 13 };
+enum { SP_REMOTE_CHAINS = 1 << 15 };
 
 typedef struct sp_remote_options {
 	int64_t limit_ms;   /* of a call; 0: 5 */
@@ -186,8 +190,9 @@ struct sp_remote_store {
 	sp_remote_options options;
 	int64_t start_ns; /* stamps count from it */
 	uint64_t key_of_hash[2];
-	sp_row_file *file; /* NULL: none */
-	bool lacks_file;   /* it could not be opened, which is logged */
+	atomic_uint_least64_t calls; /* that have asked for rows */
+	sp_row_file *file;           /* NULL: none */
+	bool lacks_file;             /* it could not be opened, which is logged */
 
 	pthread_mutex_t lock; /* guards the next four */
 	sp_arena *arena;
@@ -232,15 +237,20 @@ static inline sp_remote_stamp sp_remote__age(const sp_remote_store *store, int64
 	return (sp_remote_stamp)((now_ns - store->start_ns) / 1000000000);
 }
 
-/* A fetch with room for `count` rows of `bytes` together; NULL: no memory. */
-sp_remote_fetch *sp_remote__fetch_create(sp_remote_store *store, size_t count, size_t bytes);
+/* A fetch of `call` with room for `count` rows of `bytes` together; NULL: no memory. */
+sp_remote_fetch *sp_remote__fetch_create(sp_remote_store *store, size_t count, size_t bytes,
+					 uint64_t call);
 
 /*
  * Finds the row on its way, or adds it to `own`.  The caller adds rows of one partition one after
- * the other, and releases row->fetch once for each call that has not returned a row of `own`.
+ * the other, and releases row->fetch once for each row of another call.
  */
 sp_remote_row *sp_remote__fetch_want(sp_remote_fetch *own, sp_remote_shelf *shelf, int64_t key,
 				     uint32_t partition);
+
+/* Prefetches what sp_remote__fetch_want() needs, some SP_REMOTE_AHEAD rows before. */
+enum { SP_REMOTE_AHEAD = 8 };
+void sp_remote__fetch_expect(const sp_remote_fetch *own, const sp_remote_shelf *shelf, int64_t key);
 
 /* By its owner, once after sending. */
 void sp_remote__fetch_leave(sp_remote_fetch *fetch);

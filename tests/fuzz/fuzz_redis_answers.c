@@ -67,6 +67,7 @@ static sp_redis_client *make_client(bool is_cluster)
 	client->owner = getpid();
 	client->epoll = epoll_create1(0);
 	client->wake = eventfd(0, EFD_NONBLOCK);
+	client->tell = eventfd(0, EFD_NONBLOCK);
 	client->random = 1;
 	client->submitted_end = &client->submitted;
 	memset(client->shard_of, 0xff, sizeof(client->shard_of));
