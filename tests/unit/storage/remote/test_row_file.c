@@ -234,8 +234,8 @@ static void the_file_has_a_fixed_size_and_keeps_new_rows(void **state)
 static void rows_in_use_stay(void **state)
 {
 	enum { HOT = 100 };
-	sp_row_file *file = open_file(8 << 20,
-				      false); /* an eighth is more than is written between looks */
+	/* An eighth of it is more than is written between looks. */
+	sp_row_file *file = open_file(8 << 20, false);
 
 	(void)state;
 	for (int64_t key = 0; key < HOT; key++)
