@@ -150,8 +150,9 @@ SERVING_PROCESSOR_API void *serving_processor_create(const char *model_config,
 
 /*
  * A copy of a configuration in which the members of the JSON object `overrides`, such as
- * {"model_name": "ctr"}, replace or add to its own.  The caller frees it with
- * serving_processor_free(); NULL on failure, with the reason in *error (may be NULL).
+ * {"model_name": "ctr"}, replace or add to its own.  A model_name that is replaced stays the
+ * model's name in Redis and in topics (redis_model, row_stream_model).  The caller frees the copy
+ * with serving_processor_free(); NULL on failure, with the reason in *error (may be NULL).
  */
 SERVING_PROCESSOR_API char *serving_processor_override_config(const char *model_config,
 							      const char *overrides,

@@ -167,7 +167,8 @@ void sp_config_set_log(const sp_config *config);
 
 /*
  * The configuration with the members of the object `overrides` replacing its own: a text for
- * sp_free().  Syntax errors as in sp_config_parse().
+ * sp_free().  A model_name that is replaced becomes the default of redis_model and of
+ * row_stream_model.  Syntax errors as in sp_config_parse().
  */
 SP_MUST_CHECK sp_status sp_config_override(char **out, const char *json, const char *overrides,
 					   sp_error *err);

@@ -213,6 +213,25 @@ static sp_status print(char **out, const cJSON *root, sp_error *err)
 	return *out != NULL ? SP_OK : sp_no_memory(err, "the configuration");
 }
 
+/*
+ * Where model_name is overridden, the name that it gave the model in Redis and in topics stays: it
+ * is what publishers use, whatever a host calls the model.
+ */
+static bool keep_names(cJSON *keys, const cJSON *others)
+{
+	static const char *const names[] = {"redis_model", "row_stream_model"};
+	const cJSON *own = sp_config__find(keys, "model_name");
+
+	if (!cJSON_IsString(own) || own->valuestring[0] == '\0' ||
+	    sp_config__find(others, "model_name") == NULL)
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (sp_config__find(keys, names[i]) == NULL &&
+		    cJSON_AddStringToObject(keys, names[i], own->valuestring) == NULL)
+			return false;
+	return true;
+}
+
 static sp_status override(char **out, const char *json, const char *overrides, sp_arena *arena,
 			  sp_error *err)
 {
@@ -222,7 +241,8 @@ static sp_status override(char **out, const char *json, const char *overrides, s
 
 	SP_TRY(sp_config__read(&document, json, arena, err));
 	status = parse_object(&others, overrides, "what overrides the configuration", arena, err);
-	if (status == SP_OK && !append_all(document.keys, others))
+	if (status == SP_OK &&
+	    (!keep_names(document.keys, others) || !append_all(document.keys, others)))
 		status = sp_no_memory(err, "the configuration");
 	cJSON_Delete(others);
 	if (status == SP_OK)

@@ -564,11 +564,23 @@ static const sp_tier_kind remote_kind = {
 	.destroy = remote_destroy,
 };
 
+enum { SPARE_ROWS = 16384 };
+
+/*
+ * The most keys worth memory: the table's, and as many that it does not have, which are remembered
+ * as well.  0: unknown.
+ */
+static size_t most_rows(const sp_remote_shelf *shelf)
+{
+	return shelf->row_count < SIZE_MAX / 4 ? 2 * shelf->row_count + SPARE_ROWS : 0;
+}
+
 static sp_status open_cache(sp_remote_shelf *shelf, sp_error *err)
 {
 	const sp_remote_store *store = shelf->store;
 	const sp_row_cache_options cache = {.row_size = sp_remote__kept_size(shelf),
 					    .cap_bytes = store->options.cache_bytes,
+					    .max_rows = most_rows(shelf),
 					    .policy = store->options.policy};
 
 	return sp_row_cache_create(&shelf->cache, &cache, err);
