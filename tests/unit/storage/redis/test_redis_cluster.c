@@ -143,6 +143,24 @@ static void join_all(void)
 	}
 }
 
+/* Until a server tells all replicas. */
+static void wait_for_replicas(size_t server)
+{
+	char text[8192];
+	int told = 0;
+
+	for (int i = 0; i < 4000 && told != MASTERS; i++) {
+		const char *at = text;
+
+		ask_server(server, text, sizeof(text), WORDS("CLUSTER", "NODES"));
+		for (told = 0; (at = strstr(at, "slave ")) != NULL; at++)
+			told++;
+		if (told != MASTERS)
+			usleep(5000);
+	}
+	assert_int_equal(told, MASTERS);
+}
+
 static void make_cluster(void)
 {
 	char text[SP_PATH_SIZE + 32], id[64];
@@ -159,6 +177,8 @@ static void make_cluster(void)
 	}
 	for (size_t s = MASTERS; s < SERVERS; s++)
 		wait_for(s, "replication", "master_link_status:up");
+	for (size_t s = 0; s < SERVERS; s++)
+		wait_for_replicas(s);
 }
 
 /* ---- rows ---- */
