@@ -485,9 +485,9 @@ SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *
  * on servers ("redis"), servers are those known now, servers_up those connected, defaulted the keys
  * that had no answer in time and were answered as absent; round_trips, commands answered for all
  * tables of the version, and round_trip_us, their times added up.  Where rows of servers are kept
- * in a file on an SSD, too, disks is 1, and disks_up 1 while it is in use, else 0; disk_hits are the
- * keys that it has answered, which missed does not count, disk_errors the rows that could not be
- * read, disk_dropped those that were not written because the SSD is too slow.
+ * in a file on an SSD, too, disks is 1, and disks_up 1 while it is in use, else 0; disk_hits are
+ * the keys that it has answered, which missed does not count, disk_errors the rows that could not
+ * be read, disk_dropped those that were not written because the SSD is too slow.
  *
  * shards and shard_events, objects of numbers, are present where other processors hold rows or are
  * answered (docs/sharding.md): what there is now, and what was counted since the start.

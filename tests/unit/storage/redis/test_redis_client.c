@@ -265,6 +265,62 @@ static void who_leaves_a_silent_server_leaves_its_memory(void **state)
 	assert_ok(ping(client, 20000, false), &err);
 }
 
+static void note_done(void *owner)
+{
+	atomic_store((atomic_bool *)owner, true);
+}
+
+static bool is_done(void *owner)
+{
+	return atomic_load((atomic_bool *)owner);
+}
+
+/*
+ * Asks, kills the server then if `kills`, and reads until there is an answer, for at most 20 s;
+ * returns how long that took.
+ */
+static int64_t read_answer(bool kills)
+{
+	static const sp_redis_sink sink = {.done = note_done};
+	atomic_bool done = false;
+	const sp_redis_how how = {.deadline_ns = in_ms(kills ? 100 : 20000),
+				  .reads = true,
+				  .sink = &sink,
+				  .owner = &done};
+	sp_redis_batch *batch = sp_redis_batch_create(client);
+	int64_t before = sp_clock_now_ns();
+
+	add(batch, "PING");
+	assert_ok(sp_redis_batch_submit(batch, &how, &err), &err);
+	if (kills)
+		sp_redis_kill(&process);
+	sp_redis_client_read(client, in_ms(20000), is_done, &done);
+	sp_redis_client_stop_reading(client);
+	while (!atomic_load(&done)) /* the answer, and the owner, are the thread's */
+		usleep(1000);
+	sp_redis_batch_release(batch);
+	return sp_clock_now_ns() - before;
+}
+
+static void a_caller_reads_in_place_of_the_thread(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		assert_true(read_answer(false) < (int64_t)10000 * MS);
+		if (i % 10 == 0) /* the thread has to read this one */
+			assert_ok(ping(client, 20000, false), &err);
+	}
+}
+
+static void who_reads_is_told_what_the_thread_ends(void **state)
+{
+	(void)state;
+	sp_redis_pause(&process);
+	assert_true(read_answer(true) < (int64_t)10000 * MS);
+	sp_redis_restart(&process);
+	assert_ok(ping(client, 20000, false), &err);
+}
+
 static void destroying_answers_everyone(void **state)
 {
 	sp_redis_client *other;
@@ -391,6 +447,8 @@ int main(void)
 		cmocka_unit_test(nothing_is_allocated_after_a_while),
 		cmocka_unit_test(a_server_that_comes_back_is_used_again),
 		cmocka_unit_test(who_leaves_a_silent_server_leaves_its_memory),
+		cmocka_unit_test(a_caller_reads_in_place_of_the_thread),
+		cmocka_unit_test(who_reads_is_told_what_the_thread_ends),
 		cmocka_unit_test(destroying_answers_everyone),
 		cmocka_unit_test(a_forked_child_is_refused),
 		cmocka_unit_test(users_passwords_and_databases_count),
