@@ -1,5 +1,7 @@
 #include "tools/configuration.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/file.h"
@@ -54,14 +56,32 @@ static sp_status make_text(char **out, sp_tool *tool, sp_error *err)
 	return status;
 }
 
+sp_status sp_configuration_row_format(sp_row_format *out, sp_tool *tool, sp_error *err)
+{
+	if (tool->row_format == NULL)
+		return SP_OK;
+	for (int f = 0; f < SP_ROW_FORMATS; f++) {
+		if (strcmp(tool->row_format, sp_row_format_name((sp_row_format)f)) == 0) {
+			*out = (sp_row_format)f;
+			return SP_OK;
+		}
+	}
+	tool->wrong_usage = true;
+	return sp_error_set(err, SP_INVALID,
+			    "--row_format is fp32, fp16, bf16, int8 or int4, not '%s'",
+			    tool->row_format);
+}
+
 /* Replaces *text by itself with the flags' members. */
 static sp_status override(char **text, sp_tool *tool, sp_error *err)
 {
 	const char *first = "", *second = "";
+	sp_row_format format;
 	char *replaced;
 
 	if (tool->row_format == NULL && tool->sessions == 0)
 		return SP_OK;
+	SP_TRY(sp_configuration_row_format(&format, tool, err));
 	if (tool->row_format != NULL)
 		first = sp_arena_printf(tool->arena, "\"ev_row_format\": \"%s\"", tool->row_format);
 	if (tool->sessions != 0)

@@ -99,17 +99,11 @@ static int64_t first_of(int64_t flag, int64_t otherwise)
 
 static sp_status read_layout(sp_publish_options *out, sp_tool *tool, sp_error *err)
 {
-	const char *layout = tool->publish.layout, *format = tool->row_format;
+	const char *layout = tool->publish.layout;
 
 	if (layout != NULL && !sp_redis_layout_find(&out->layout, layout))
 		return wrong(tool, err, "--layout is versioned or deeprec");
-	for (int f = 0; format != NULL && f < SP_ROW_FORMATS; f++)
-		if (strcmp(format, sp_row_format_name((sp_row_format)f)) == 0) {
-			out->format = (sp_row_format)f;
-			format = NULL;
-		}
-	if (format != NULL)
-		return wrong(tool, err, "--row_format is fp32, fp16, bf16, int8 or int4");
+	SP_TRY(sp_configuration_row_format(&out->format, tool, err));
 	if (out->layout != SP_REDIS_DEEPREC)
 		return SP_OK;
 	if (tool->row_format != NULL && out->format != SP_ROW_FP32)

@@ -237,18 +237,6 @@ static void report_sum(const sizing *s, const sp_version_memory *sum)
 					   "give warmup_file_name in a configuration"));
 }
 
-static sp_status find_row_format(sp_row_format *out, sp_tool *tool, sp_error *err)
-{
-	*out = SP_ROW_FP32;
-	for (int f = 0; tool->row_format != NULL && f < SP_ROW_FORMATS; f++)
-		if (strcmp(tool->row_format, sp_row_format_name((sp_row_format)f)) == 0)
-			*out = (sp_row_format)f;
-	if (tool->row_format == NULL || strcmp(tool->row_format, sp_row_format_name(*out)) == 0)
-		return SP_OK;
-	tool->wrong_usage = true;
-	return sp_error_set(err, SP_INVALID, "no such row format: '%s'", tool->row_format);
-}
-
 static sp_status size_and_report(sizing *s, sp_row_format format, sp_error *err)
 {
 	sp_report *report = &s->tool->report;
@@ -287,10 +275,10 @@ sp_status sp_tool_size(sp_tool *tool, sp_error *err)
 {
 	sizing s = {.tool = tool, .lock = PTHREAD_MUTEX_INITIALIZER};
 	sp_bundle *bundle = NULL;
-	sp_row_format format;
+	sp_row_format format = SP_ROW_FP32;
 	sp_status status;
 
-	SP_TRY(find_row_format(&format, tool, err));
+	SP_TRY(sp_configuration_row_format(&format, tool, err));
 	s.has_graph = tool->location.path == NULL || tool->model != NULL ||
 		      tool->location.kind == SP_LOCATION_SAVED_MODEL;
 	if (s.has_graph && tool->location.kind != SP_LOCATION_IMAGE)

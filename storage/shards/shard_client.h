@@ -13,8 +13,11 @@
  * turn; if that one is lost or cannot answer, to the next; and to a second one as well when there
  * is no answer after hedge_ms.  The first good answer counts.
  *
- * Memory: calls are used again, with their buffers.  A peer that owes answers and sends nothing for
- * silence_ms is given up.
+ * A peer counts as connected once it has answered a first question, which the connection begins
+ * with: the system accepts connections for a process that hangs, too.  A peer that owes answers and
+ * sends nothing for silence_ms is given up, and connected to anew in the same way.
+ *
+ * Memory: calls are used again, with their buffers.
  *
  * Threads: thread-safe, except create and destroy.  In a forked child nothing is answered.
  */
@@ -23,7 +26,7 @@ typedef struct sp_shard_client sp_shard_client;
 typedef struct sp_shard_client_options {
 	const sp_shard_peers *peers; /* copied */
 	int64_t hedge_ms;            /* 0: never */
-	int64_t connect_ms;          /* time for connecting; 0: 1000 */
+	int64_t connect_ms;          /* for connecting and the first answer; 0: 1000 */
 	int64_t silence_ms;          /* 0: 2000 */
 	int64_t longest_pause_ms;    /* between attempts to connect; 0: 5000 */
 } sp_shard_client_options;

@@ -38,6 +38,7 @@ typedef enum sp_shard_link_state {
 	SP_SHARD_DOWN,      /* until next_ns */
 	SP_SHARD_RESOLVING, /* until next_ns the name is looked up */
 	SP_SHARD_CONNECTING,
+	SP_SHARD_GREETING, /* connected; whether the peer answers is still to be seen */
 	SP_SHARD_READY,
 } sp_shard_link_state;
 
@@ -51,11 +52,11 @@ typedef struct sp_shard_link {
 	int fd; /* -1: none */
 	bool wants_write, told_down;
 	uint32_t failed;  /* attempts in a row */
-	int64_t next_ns;  /* DOWN: the next attempt; CONNECTING: the last moment */
+	int64_t next_ns;  /* DOWN: the next attempt; CONNECTING, GREETING: the last moment */
 	int64_t heard_ns; /* when bytes last came, or began to be owed */
 	sp_buffer out;
-	size_t sent; /* of out */
-	sp_shard_call **owed;
+	size_t sent;                                  /* of out */
+	sp_shard_call **owed;                         /* NULL: the answer to the greeting */
 	size_t owed_first, owed_count, owed_capacity; /* a ring; the capacity is a power of two */
 	char *in;
 	size_t in_size, in_capacity;

@@ -18,7 +18,9 @@
  * A question is answered by a frame with its id.  A connection's answers come in the order of its
  * questions, of which many may be open.
  *
- *   VERSION  i64 full, u64 content: does the peer have the rows of that full checkpoint?
+ *   VERSION  i64 full, u64 content: does the peer have the rows of that full checkpoint?  A
+ *            connection begins with one for SP_SHARD_NO_FULL, which only asks whether the peer
+ *            answers: with an ERROR, SP_SHARD_NO_VERSION.
  *   TABLES   u64 token, u32 slice, u32 slices, u32 tables, u32 0; of each table u32 dim, u32 bytes
  *            of its name, u64 rows, the name padded with zeros.  The token stands for the version
  *            with this list.
@@ -76,6 +78,8 @@ void sp_shard_put_u32(sp_buffer *out, uint32_t value);
 void sp_shard_put_u64(sp_buffer *out, uint64_t value);
 
 /* ---- VERSION ---- */
+
+#define SP_SHARD_NO_FULL INT64_MIN /* no peer has a checkpoint of that step */
 
 void sp_shard_version_write(sp_buffer *out, uint64_t id, int64_t full, uint64_t content);
 bool sp_shard_version_read(int64_t *full, uint64_t *content, sp_bytes body);

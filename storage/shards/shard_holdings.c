@@ -256,8 +256,10 @@ static void answer_version(sp_shard_holdings *holdings, uint64_t id, int64_t ful
 	size_t start;
 
 	if (version == NULL) {
-		answer_error(holdings, out, id, SP_SHARD_NO_VERSION,
-			     "it does not have the version");
+		/* The question that a connection begins with has no better answer. */
+		if (full != SP_SHARD_NO_FULL)
+			count(&holdings->faults, 1);
+		sp_shard_error_write(out, id, SP_SHARD_NO_VERSION, "it does not have the version");
 		return;
 	}
 	start = sp_shard_frame_begin(out, SP_SHARD_TABLES, id);

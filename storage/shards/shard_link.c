@@ -24,6 +24,7 @@ enum {
 	KEPT_IN = 4 << 20,
 	READS_AT_ONCE = 8,
 	ERROR_BYTES = 2048,
+	GREETING_ID = 0, /* calls count from 1 on */
 };
 
 /* ---- what is owed ---- */
@@ -77,7 +78,21 @@ bool sp_shard__link_send(sp_shard_link *link, sp_shard_call *call)
 	return true;
 }
 
+static bool greet(sp_shard_link *link)
+{
+	if (!grow_owed(link))
+		return false;
+	sp_shard_version_write(&link->out, GREETING_ID, SP_SHARD_NO_FULL, 0);
+	link->owed[(link->owed_first + link->owed_count++) & (link->owed_capacity - 1)] = NULL;
+	return !link->out.failed;
+}
+
 /* ---- output ---- */
+
+static bool is_open(const sp_shard_link *link)
+{
+	return link->state == SP_SHARD_GREETING || link->state == SP_SHARD_READY;
+}
 
 static void want_write(sp_shard_link *link, bool wants)
 {
@@ -91,7 +106,7 @@ static void want_write(sp_shard_link *link, bool wants)
 
 void sp_shard__link_flush(sp_shard_link *link)
 {
-	while (link->state == SP_SHARD_READY && link->sent < link->out.size) {
+	while (is_open(link) && link->sent < link->out.size) {
 		ssize_t n = send(link->fd, link->out.data + link->sent, link->out.size - link->sent,
 				 MSG_NOSIGNAL);
 
@@ -107,7 +122,7 @@ void sp_shard__link_flush(sp_shard_link *link)
 		}
 		link->sent += (size_t)n;
 	}
-	if (link->state != SP_SHARD_READY || link->out.size == 0)
+	if (!is_open(link) || link->out.size == 0)
 		return;
 	link->sent = 0;
 	if (link->out.capacity > KEPT_OUT)
@@ -127,10 +142,43 @@ static bool read_header(sp_shard_header *out, const sp_shard_link *link, const c
 	if (!sp_shard_header_read(out, bytes, false) || link->owed_count == 0)
 		return false;
 	call = link->owed[link->owed_first];
+	if (call == NULL)
+		return out->id == GREETING_ID && out->kind == SP_SHARD_ERROR &&
+		       out->size <= ERROR_BYTES;
 	if (out->id != call->id)
 		return false;
 	return out->kind == SP_SHARD_ERROR ? out->size <= ERROR_BYTES
 					   : out->kind == call->kind && out->size <= call->most;
+}
+
+static void become_ready(sp_shard_link *link)
+{
+	char name[SP_SHARD_ADDRESS_TEXT];
+
+	link->state = SP_SHARD_READY;
+	link->failed = 0;
+	if (link->told_down)
+		sp_log(SP_LOG_INFO, "the holder of slice %u at %s is reached again", link->slice,
+		       sp_shard_address_text(&link->address, name));
+	link->told_down = false;
+	sp_shard__count(&link->client->connects, 1);
+	sp_shard__count(&link->client->peers_up, 1);
+	sp_shard__count(&link->client->up_of[link->slice], 1);
+}
+
+/* False: it is malformed. */
+static bool take_answer(sp_shard_link *link, uint8_t kind, sp_bytes body)
+{
+	sp_shard_call *call = pop_owed(link);
+	sp_shard_fault fault;
+	sp_bytes text;
+
+	if (call != NULL)
+		return sp_shard__call_answered(call, link, kind, body);
+	if (!sp_shard_error_read(&fault, &text, body))
+		return false;
+	become_ready(link);
+	return true;
 }
 
 /* Hands on what `in` has whole answers of; false: it is malformed, or the link is lost. */
@@ -149,7 +197,7 @@ static bool take_answers(sp_shard_link *link)
 			break;
 		body = (sp_bytes){link->in + at + SP_SHARD_HEADER, header.size};
 		at += SP_SHARD_HEADER + header.size;
-		good = sp_shard__call_answered(pop_owed(link), link, header.kind, body);
+		good = take_answer(link, header.kind, body);
 	}
 	memmove(link->in, link->in + at, link->in_size - at);
 	link->in_size -= at;
@@ -204,7 +252,7 @@ static void read_some(sp_shard_link *link)
 			sp_shard__link_lose(link, "what it sends is no answer");
 			return;
 		}
-		if (link->state != SP_SHARD_READY)
+		if (!is_open(link))
 			return;
 	}
 }
@@ -236,21 +284,6 @@ static void tell(sp_shard_link *link, const char *reason)
 	sp_log(SP_LOG_WARNING, "the holder of slice %u at %s cannot be reached: %s", link->slice,
 	       sp_shard_address_text(&link->address, name), reason);
 	link->told_down = true;
-}
-
-static void become_ready(sp_shard_link *link)
-{
-	char name[SP_SHARD_ADDRESS_TEXT];
-
-	link->state = SP_SHARD_READY;
-	link->failed = 0;
-	if (link->told_down)
-		sp_log(SP_LOG_INFO, "the holder of slice %u at %s is reached again", link->slice,
-		       sp_shard_address_text(&link->address, name));
-	link->told_down = false;
-	sp_shard__count(&link->client->connects, 1);
-	sp_shard__count(&link->client->peers_up, 1);
-	sp_shard__count(&link->client->up_of[link->slice], 1);
 }
 
 static void connect_to(sp_shard_link *link, const struct sockaddr *to, socklen_t size)
@@ -357,13 +390,17 @@ void sp_shard__link_on_event(sp_shard_link *link, uint32_t events)
 			sp_shard__link_lose(link, strerror(fault));
 			return;
 		}
-		become_ready(link);
+		link->state = SP_SHARD_GREETING;
+		if (!greet(link)) {
+			sp_shard__link_lose(link, "no memory");
+			return;
+		}
 	}
-	if (link->state == SP_SHARD_READY && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0)
+	if (is_open(link) && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0)
 		read_some(link);
-	if (link->state == SP_SHARD_READY && (events & EPOLLOUT) != 0) {
+	if (is_open(link) && (events & EPOLLOUT) != 0) {
 		sp_shard__link_flush(link);
-		if (link->state == SP_SHARD_READY && link->out.size == 0)
+		if (is_open(link) && link->out.size == 0)
 			want_write(link, false);
 	}
 }
@@ -395,8 +432,12 @@ void sp_shard__link_lose(sp_shard_link *link, const char *reason)
 		atomic_fetch_sub(&link->client->up_of[link->slice], 1);
 	}
 	/* Those that come meanwhile are not among these. */
-	for (; owed > 0; owed--)
-		sp_shard__call_missed(pop_owed(link), link, text);
+	for (; owed > 0; owed--) {
+		sp_shard_call *call = pop_owed(link);
+
+		if (call != NULL)
+			sp_shard__call_missed(call, link, text);
+	}
 }
 
 int64_t sp_shard__link_on_time(sp_shard_link *link, int64_t now_ns)
@@ -416,10 +457,14 @@ int64_t sp_shard__link_on_time(sp_shard_link *link, int64_t now_ns)
 		sp_shard__link_lose(link, "no connection in time");
 		return link->next_ns;
 	}
-	if (link->state != SP_SHARD_READY || link->owed_count == 0)
+	if (!is_open(link) || link->owed_count == 0)
 		return INT64_MAX;
+	if (link->state == SP_SHARD_GREETING)
+		silent_ns = link->next_ns;
 	if (now_ns < silent_ns)
 		return silent_ns;
+	/* A holder that hangs keeps its connection: only this line tells. */
+	tell(link, "it does not answer");
 	sp_shard__link_lose(link, "it does not answer");
 	return link->next_ns;
 }

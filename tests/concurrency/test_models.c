@@ -65,7 +65,7 @@ static void *read_models(void *unused)
 					    &statuses, arena, &err);
 		if (status != SP_OK && status != SP_NOT_FOUND)
 			atomic_fetch_add(&wrong, 1);
-		(void)sp_models_are_ready(models);
+		(void)sp_models_are_ready(models, NULL);
 		sp_arena_reset(arena);
 	}
 	sp_arena_destroy(arena);
@@ -112,7 +112,7 @@ static void models_come_and_go(void **state)
 	for (int i = 0; i < READERS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, read_models, NULL), 0);
 	assert_ok(sp_models_load(models, &err), &err);
-	assert_true(sp_models_are_ready(models));
+	assert_true(sp_models_are_ready(models, NULL));
 	for (size_t i = 0; i < RELOADS; i++) {
 		/* Of these configurations two have no model b. */
 		sp_status want = i % 5 == 1 || i % 5 == 2 ? SP_NOT_FOUND : SP_OK;

@@ -259,6 +259,9 @@ static void a_processor_that_cannot_be_opened_says_why_and_is_tried_again(void *
 	assert_true(start("--max_num_load_retries=0"));
 	await("/v1/models/a", "Could not find any versions of model a: savedmodel_dir: no "
 			      "saved_model.pb in '");
+	await("/healthz/ready",
+	      "model a has failed to load: savedmodel_dir: no saved_model.pb in '");
+	await("/v2/health/ready", "model a has failed to load: savedmodel_dir: ");
 	usleep(500000); /* an attempt more fails */
 	snprintf(folder, sizeof(folder), "%s/a", host.folder);
 	sp_text_models_write_sum(folder, &(sp_sum_model){"serving_default", "sum", 1, 10});

@@ -467,6 +467,11 @@ static void a_wrong_command_line_is_2(void **state)
 	assert_int_equal(
 		sp_tool_run_on("get", sp_tool_fixture("full"), "whole 9223372036854775808"), 2);
 	assert_string_equal(sp_tool_output, "");
+	assert_int_equal(sp_tool_run_on("publish --model=m --name=n --row_format=fp8",
+					sp_tool_fixture("full"), "unix:/nowhere"),
+			 2);
+	assert_true(sp_tool_error_says("--row_format is fp32, fp16, bf16, int8 or int4, not "
+				       "'fp8'"));
 }
 
 static void what_is_not_there_is_1(void **state)

@@ -41,7 +41,7 @@ sp_grpc_health sp_grpc__health(sp_serving *serving, sp_bytes service)
 
 	if (!is_service(service))
 		health = model_health(serving, service);
-	else if (sp_serving_unready(serving) != NULL)
+	else if (!sp_serving_is_ready(serving, NULL))
 		health = SP_GRPC_NOT_SERVING;
 	if (health == SP_GRPC_SERVING && atomic_load(&serving->draining))
 		health = SP_GRPC_NOT_SERVING;

@@ -126,7 +126,7 @@ sp_status sp_grpc__server_live(sp_grpc_call *call, sp_error *err)
 sp_status sp_grpc__server_ready(sp_grpc_call *call, sp_error *err)
 {
 	(void)err;
-	sp_message_put_number(&call->out, 1, sp_serving_unready(call->serving) == NULL);
+	sp_message_put_number(&call->out, 1, sp_serving_is_ready(call->serving, NULL));
 	return SP_OK;
 }
 

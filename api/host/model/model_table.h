@@ -27,8 +27,9 @@ typedef struct sp_table_entry {
 	size_t served_count;
 	sp_version_label *labels; /* [label_count] */
 	size_t label_count;
-	bool loading;  /* the first version may still come */
-	bool by_order; /* an order has changed its configuration */
+	bool loading;    /* the first version may still come */
+	const char *why; /* none is there: the last load has failed so; NULL: none has */
+	bool by_order;   /* an order has changed its configuration */
 	sp_traffic traffic;
 } sp_table_entry;
 

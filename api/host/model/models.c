@@ -248,14 +248,25 @@ sp_model *sp_models_at(sp_models *models, uint32_t number)
 						      : NULL;
 }
 
-bool sp_models_are_ready(sp_models *models)
+bool sp_models_are_ready(sp_models *models, char why[SP_UNREADY_SIZE])
 {
 	size_t seat;
 	const sp_model_table *table = sp_table_enter(models->readers, &seat);
+	const sp_table_entry *failed = NULL;
 	bool ready = true;
 
-	for (size_t i = 0; i < table->count; i++)
-		ready &= table->entries[i].served_count != 0;
+	for (size_t i = 0; i < table->count; i++) {
+		const sp_table_entry *entry = &table->entries[i];
+
+		ready &= entry->served_count != 0;
+		if (failed == NULL && entry->why != NULL)
+			failed = entry;
+	}
+	if (why != NULL && failed != NULL)
+		snprintf(why, SP_UNREADY_SIZE, "model %.256s has failed to load: %s",
+			 failed->model->name, failed->why);
+	else if (why != NULL)
+		snprintf(why, SP_UNREADY_SIZE, "%s", ready ? "" : "the model is loading");
 	sp_table_leave(models->readers, seat);
 	return ready;
 }

@@ -145,8 +145,13 @@ sp_model *sp_models_find(sp_models *models, sp_bytes name);
 /* The model with that number; NULL if there is none. */
 sp_model *sp_models_at(sp_models *models, uint32_t number);
 
-/* Whether every configured model has a version that is available. */
-bool sp_models_are_ready(sp_models *models);
+enum { SP_UNREADY_SIZE = 2560 };
+
+/*
+ * Whether every configured model has a version that is available.  If not, `why` says so, with the
+ * reason of one that has failed to load if there is one; NULL: nobody asks.
+ */
+bool sp_models_are_ready(sp_models *models, char why[SP_UNREADY_SIZE]);
 
 /* A model in the answers and metrics about all models. */
 typedef struct sp_model_summary {

@@ -1,6 +1,25 @@
 #include "api/host/model/models_internal.h"
 #include "base/log.h"
 
+static bool copy_text(const char **to, const char *text, sp_arena *arena)
+{
+	if (text == NULL)
+		return true;
+	*to = sp_arena_text(arena, sp_bytes_of(text));
+	return *to != NULL;
+}
+
+/* Of a model without a version, also while one that has failed is tried again. */
+static bool fill_why(sp_table_entry *entry, const sp_managed_model *model, sp_arena *arena)
+{
+	if (entry->served_count != 0)
+		return true;
+	for (const sp_unit *unit = model->units; unit != NULL; unit = unit->next)
+		if (unit->wanted && unit->attempts != 0)
+			return copy_text(&entry->why, unit->error.text, arena);
+	return true;
+}
+
 /* The versions that are available, newest first; of equal ones the wanted one. */
 static bool fill_served(sp_table_entry *entry, const sp_managed_model *model, sp_arena *arena)
 {
@@ -56,14 +75,6 @@ static int64_t version_of_share(const sp_managed_model *model, const sp_configur
 	return sp_models__find_label(model, sp_bytes_of(share->label), &version) ? version : -1;
 }
 
-static bool copy_text(const char **to, const char *text, sp_arena *arena)
-{
-	if (text == NULL)
-		return true;
-	*to = sp_arena_text(arena, sp_bytes_of(text));
-	return *to != NULL;
-}
-
 static bool fill_traffic(sp_table_entry *entry, const sp_managed_model *model, sp_arena *arena)
 {
 	const sp_configured_traffic *configured = &model->config->traffic;
@@ -95,6 +106,7 @@ static bool fill_table(sp_model_table *table, const sp_models *models)
 		entry->loading = !model->polled;
 		entry->by_order = model->config->by_order;
 		if (!fill_served(entry, model, table->arena) ||
+		    !fill_why(entry, model, table->arena) ||
 		    !fill_labels(entry, model, table->arena) ||
 		    !fill_traffic(entry, model, table->arena))
 			return false;

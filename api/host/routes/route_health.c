@@ -9,7 +9,7 @@ void sp_route_health(const sp_serving *serving, sp_http_request *request)
 {
 	sp_bytes path = sp_http_request_head(request)->path;
 	bool live = sp_bytes_equal_text(path, "/healthz/live");
-	const char *unready = sp_serving_unready(serving);
+	char why[SP_UNREADY_SIZE];
 
 	sp_serving_tag(request, SP_REQUEST_HEALTH, NULL);
 	if (!live && !sp_bytes_equal_text(path, "/healthz/ready"))
@@ -18,8 +18,8 @@ void sp_route_health(const sp_serving *serving, sp_http_request *request)
 		sp_route__refuse_method(request, "GET, HEAD");
 	else if (live)
 		sp_route__answer_text(request, "{\"live\":true}");
-	else if (unready != NULL)
-		sp_http_request_fail(request, 503, unready);
+	else if (!sp_serving_is_ready(serving, why))
+		sp_http_request_fail(request, 503, why);
 	else
 		sp_route__answer_text(request, "{\"ready\":true}");
 }

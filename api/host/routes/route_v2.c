@@ -191,7 +191,7 @@ static void tag(const sp_serving *serving, sp_http_request *request, const sp_ro
 void sp_route_v2(sp_serving *serving, sp_http_request *request, const sp_route_path *path)
 {
 	bool posted = path->verb >= SP_V2_INFER;
-	const char *unready = sp_serving_unready(serving);
+	char why[SP_UNREADY_SIZE];
 
 	if (posted ? sp_http_request_head(request)->method != SP_HTTP_POST
 		   : !sp_route__is_get(request)) {
@@ -204,10 +204,10 @@ void sp_route_v2(sp_serving *serving, sp_http_request *request, const sp_route_p
 		sp_route__answer_text(request, "{\"live\":true}");
 		break;
 	case SP_V2_READY:
-		if (unready != NULL)
-			sp_http_request_fail(request, 503, unready);
-		else
+		if (sp_serving_is_ready(serving, why))
 			sp_route__answer_text(request, "{\"ready\":true}");
+		else
+			sp_http_request_fail(request, 503, why);
 		break;
 	case SP_V2_INFER:
 		if (sp_route__find_model(serving, request, path))

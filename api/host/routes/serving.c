@@ -1,5 +1,7 @@
 #include "api/host/routes/serving.h"
 
+#include <stdio.h>
+
 /* A tag has the kind in its lowest bits, the model's number above. */
 enum { KIND_BITS = 6, KIND_MASK = (1 << KIND_BITS) - 1 };
 
@@ -18,11 +20,13 @@ sp_request_kind sp_serving_read_tag(const sp_serving *serving, int tag, sp_model
 	return (sp_request_kind)(tag & KIND_MASK);
 }
 
-const char *sp_serving_unready(const sp_serving *serving)
+bool sp_serving_is_ready(const sp_serving *serving, char why[SP_UNREADY_SIZE])
 {
-	if (atomic_load(&serving->draining))
-		return "draining";
-	return sp_models_are_ready(serving->models) ? NULL : "the model is loading";
+	if (!atomic_load(&serving->draining))
+		return sp_models_are_ready(serving->models, why);
+	if (why != NULL)
+		snprintf(why, SP_UNREADY_SIZE, "draining");
+	return false;
 }
 
 sp_status sp_serving_order(const sp_serving *serving, const sp_http_request *request,

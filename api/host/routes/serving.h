@@ -52,8 +52,8 @@ void sp_serving_begin(const sp_serving *serving, sp_http_request *request, int64
 /* The reverse, for the observer of answers; *model is NULL if there is none. */
 sp_request_kind sp_serving_read_tag(const sp_serving *serving, int tag, sp_model **model);
 
-/* Why the host is not ready for predictions; NULL: it is. */
-const char *sp_serving_unready(const sp_serving *serving);
+/* Whether the host is ready for predictions; `why` says why not, NULL: nobody asks. */
+bool sp_serving_is_ready(const sp_serving *serving, char why[SP_UNREADY_SIZE]);
 
 #define SP_SERVING_NO_ORDERS "Only with --admin_routes"
 #define SP_SERVING_NO_UNLOAD                                                                    \

@@ -223,13 +223,13 @@ static void write_limits(sp_document *d)
 
 static void write_host(sp_document *d, const sp_serving *serving)
 {
-	const char *unready = sp_serving_unready(serving);
+	char why[SP_UNREADY_SIZE];
 	int64_t now = (int64_t)time(NULL);
 	sp_http_server_load load;
 
 	sp_http_server_get_load(serving->server, &load);
 	text(d, "version", serving_processor_version());
-	text(d, "unready", unready != NULL ? unready : "");
+	text(d, "unready", sp_serving_is_ready(serving, why) ? "" : why);
 	number(d, "now", now);
 	number(d, "started", serving->started);
 	sp_document_number(d, "threads", 0, serving->worker_count);

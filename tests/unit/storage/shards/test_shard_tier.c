@@ -1,6 +1,7 @@
 #include "tests/support/cmocka.h"
 
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/parallel.h"
 #include "base/thread.h"
 #include "storage/shards/shard_rule.h"
@@ -37,7 +39,7 @@ enum {
 static const char *const names[] = {"user/emb", "item"};
 static char folder[64];
 static sp_shard_server *servers[SLICES];
-static int64_t silence_ms; /* 0: as usual */
+static int64_t silence_ms, connect_ms; /* 0: as usual */
 static sp_error err;
 
 /* ---- what is held ---- */
@@ -149,8 +151,10 @@ static void peers_text(char out[512], const char *more)
 static void connect_scene(scene *s, const char *text, int64_t hedge_ms)
 {
 	static sp_shard_peers peers;
-	sp_shard_client_options options = {
-		.peers = &peers, .hedge_ms = hedge_ms, .silence_ms = silence_ms};
+	sp_shard_client_options options = {.peers = &peers,
+					   .hedge_ms = hedge_ms,
+					   .connect_ms = connect_ms,
+					   .silence_ms = silence_ms};
 	char usual[512];
 
 	peers_text(usual, "");
@@ -527,41 +531,165 @@ static void remove_socket(const char *name)
 	unlink(path);
 }
 
-static void a_silent_holder_costs_the_limit_only(void **state)
+static int connect_to(const char *name)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	char path[100];
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	path_of(path, name);
+	memcpy(address.sun_path, path, strlen(path));
+	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+/*
+ * Stands for the holder at "0" as a process that can be stopped: while it hangs, connections stay
+ * open and new ones are made by the system, and nothing is read or answered.
+ */
+enum { MOST_RELAYED = 64 };
+
+typedef struct relay {
+	sp_thread_group *thread;
+	atomic_bool hangs, ends;
+	int listener;
+	int ends_of[MOST_RELAYED][2]; /* the client's, the holder's; [count] */
+	size_t count;
+} relay;
+
+/* Closes both at the end of either. */
+static void pass_on(int pair[2], int from)
+{
+	static char bytes[1 << 16];
+	struct pollfd ready = {.fd = pair[from], .events = POLLIN};
+	ssize_t n;
+
+	if (pair[0] < 0 || poll(&ready, 1, 0) != 1)
+		return;
+	n = recv(pair[from], bytes, sizeof(bytes), 0);
+	if (n > 0 && send(pair[1 - from], bytes, (size_t)n, MSG_NOSIGNAL) == n)
+		return;
+	close(pair[0]);
+	close(pair[1]);
+	pair[0] = pair[1] = -1;
+}
+
+static void relay_main(void *context)
+{
+	relay *r = context;
+
+	while (!atomic_load(&r->ends)) {
+		struct pollfd ready = {.fd = r->listener, .events = POLLIN};
+
+		(void)poll(NULL, 0, 1);
+		if (atomic_load(&r->hangs))
+			continue;
+		if (r->count < MOST_RELAYED && poll(&ready, 1, 0) == 1) {
+			r->ends_of[r->count][0] = accept(r->listener, NULL, NULL);
+			r->ends_of[r->count++][1] = connect_to("0");
+		}
+		for (size_t i = 0; i < 2 * r->count; i++)
+			pass_on(r->ends_of[i / 2], (int)(i % 2));
+	}
+	for (size_t i = 0; i < 2 * r->count; i++)
+		close(r->ends_of[i / 2][i % 2]);
+}
+
+static void start_relay(relay *r)
+{
+	*r = (relay){.listener = listen_at("relay")};
+	assert_ok(sp_thread_group_create(&r->thread, 1, "relay", relay_main, r, &err), &err);
+}
+
+static void end_relay(relay *r)
+{
+	atomic_store(&r->ends, true);
+	sp_thread_group_destroy(r->thread);
+	close(r->listener);
+	remove_socket("relay");
+}
+
+static atomic_int downs, ups; /* log lines about the relay */
+
+static void count_line(void *context, int level, const char *line)
+{
+	(void)context;
+	(void)level;
+	if (strstr(line, "/relay cannot be reached: it does not answer") != NULL)
+		atomic_fetch_add(&downs, 1);
+	if (strstr(line, "/relay is reached again") != NULL)
+		atomic_fetch_add(&ups, 1);
+}
+
+static void a_holder_that_hangs_is_down(void **state)
+{
+	sp_shard_store_options options;
+	char text[512];
+	int64_t begun_ns;
+	relay r;
+	scene s;
+
+	(void)state;
+	start_relay(&r);
+	sp_log_set_sink(count_line, NULL);
+	snprintf(text, sizeof(text), "unix:%s/relay;unix:%s/1", folder, folder);
+	silence_ms = 600;
+	connect_ms = 300;
+	connect_scene(&s, text, 0);
+	silence_ms = connect_ms = 0;
+	options = options_of(&s);
+	options.limit_ms = 200;
+	open_store(&s, &options);
+	downs = ups = 0;
+	atomic_store(&r.hangs, true);
+	begun_ns = sp_clock_now_ns();
+	assert_int_equal(ask_in_vain(&s, 0), SP_DEADLINE);
+	assert_true(sp_clock_now_ns() - begun_ns >= options.limit_ms * MS);
+	while (client_of(&s).slices_down != 1)
+		nap();
+	/* It is connected to again and again, in vain; that is no news, and nobody waits for it. */
+	for (uint64_t losses = client_of(&s).losses; client_of(&s).losses < losses + 2; nap())
+		assert_int_equal(client_of(&s).slices_down, 1);
+	assert_int_equal(client_of(&s).peers_up, 1);
+	assert_int_equal(ask_in_vain(&s, 1000), SP_IO);
+	assert_int_equal(downs, 1);
+	assert_int_equal(ups, 0);
+	atomic_store(&r.hangs, false);
+	while (client_of(&s).peers_up != 2)
+		nap();
+	assert_int_equal(ups, 1);
+	ask_well(&s, 2000);
+	close_scene(&s);
+	sp_log_set_sink(NULL, NULL);
+	end_relay(&r);
+}
+
+static void one_that_has_never_answered_is_not_connected(void **state)
 {
 	sp_shard_store_options options;
 	sp_shard_store *store;
-	int64_t begun_ns;
-	uint64_t losses;
 	int silent;
 	scene s;
 
 	(void)state;
 	stop(0);
 	silent = listen_at("0");
-	silence_ms = 600;
+	connect_ms = 100;
 	connect_scene(&s, NULL, 0);
-	silence_ms = 0;
+	connect_ms = 0;
 	options = options_of(&s);
 	options.patience_ms = 1;
-	/* Its connection is given up after a while. */
 	assert_int_equal(sp_shard_store_open(&store, &options, &err), SP_IO);
+	assert_non_null(strstr(err.text, "no holder of slice 0 is connected"));
+	while (client_of(&s).losses < 2)
+		nap();
+	assert_int_equal(client_of(&s).slices_down, 1);
 	close(silent);
 	remove_socket("0");
 	start(0);
 	options.patience_ms = LONG_MS;
-	options.limit_ms = SHORT_MS;
 	open_store(&s, &options);
-	losses = client_of(&s).losses;
-	stop(0);
-	silent = listen_at("0");
-	while (client_of(&s).losses == losses || client_of(&s).peers_up != 2)
-		nap();
-	begun_ns = sp_clock_now_ns();
-	assert_int_equal(ask_in_vain(&s, 0), SP_DEADLINE);
-	assert_true(sp_clock_now_ns() - begun_ns >= (int64_t)SHORT_MS * MS);
-	close(silent);
-	remove_socket("0");
+	ask_well(&s, 0);
 	close_scene(&s);
 }
 
@@ -569,15 +697,17 @@ static void a_slow_replica_is_hedged(void **state)
 {
 	sp_shard_store_options options;
 	char more[120], text[512];
-	int silent = listen_at("slow");
+	relay r;
 	scene s;
 
 	(void)state;
-	snprintf(more, sizeof(more), ",unix:%s/slow", folder);
+	start_relay(&r);
+	snprintf(more, sizeof(more), ",unix:%s/relay", folder);
 	peers_text(text, more);
 	connect_scene(&s, text, 1);
 	while (client_of(&s).peers_up != 3)
 		nap();
+	atomic_store(&r.hangs, true);
 	options = options_of(&s);
 	open_store(&s, &options);
 	for (int64_t first = 0; first < 2500; first += 100)
@@ -585,8 +715,7 @@ static void a_slow_replica_is_hedged(void **state)
 	assert_true(client_of(&s).hedges != 0);
 	assert_int_equal(counters_of(&s).defaulted, 0);
 	close_scene(&s);
-	close(silent);
-	remove_socket("slow");
+	end_relay(&r);
 }
 
 static void a_replica_without_the_version_is_passed_over(void **state)
@@ -621,16 +750,32 @@ typedef struct liar {
 	const char *bytes;
 	size_t size;
 	bool echoes_id; /* of the question, into the answer */
+	bool greets;    /* it lies later */
 } liar;
 
-/* Answers one question of one connection. */
+static void answer_greeting(int fd)
+{
+	char asked[SP_SHARD_HEADER + 16];
+	sp_buffer out;
+
+	(void)!recv(fd, asked, sizeof(asked), MSG_WAITALL);
+	sp_buffer_init(&out, 1 << 10);
+	sp_shard_error_write(&out, 0, SP_SHARD_NO_VERSION, "no");
+	(void)!send(fd, out.data, out.size, MSG_NOSIGNAL);
+	sp_buffer_fini(&out);
+}
+
+/* Answers one question, or the one after the greeting, of one connection. */
 static void lie(void *context)
 {
 	liar *l = context;
 	char asked[4096], answer[4096];
 	int fd = accept(l->listener, NULL, NULL);
-	ssize_t n = recv(fd, asked, sizeof(asked), 0);
+	ssize_t n;
 
+	if (l->greets)
+		answer_greeting(fd);
+	n = recv(fd, asked, sizeof(asked), 0);
 	memcpy(answer, l->bytes, l->size);
 	if (l->echoes_id && n >= SP_SHARD_HEADER)
 		memcpy(answer + 8, asked + 8, 8);
@@ -639,9 +784,9 @@ static void lie(void *context)
 	close(fd);
 }
 
-static void a_lie_is_no_answer(const char *bytes, size_t size, bool echoes_id)
+static void refuse_lie(const char *bytes, size_t size, bool echoes_id, bool greets)
 {
-	liar l = {.bytes = bytes, .size = size, .echoes_id = echoes_id};
+	liar l = {.bytes = bytes, .size = size, .echoes_id = echoes_id, .greets = greets};
 	sp_thread_group *thread;
 	sp_shard_store_options options;
 	sp_shard_store *store;
@@ -657,8 +802,9 @@ static void a_lie_is_no_answer(const char *bytes, size_t size, bool echoes_id)
 		connect_scene(&s, text, 0);
 		silence_ms = 0;
 	}
-	while (client_of(&s).peers_up != 1)
+	while (greets ? client_of(&s).peers_up != 1 : client_of(&s).losses == 0)
 		nap();
+	assert_int_equal(client_of(&s).connects, greets);
 	options = options_of(&s);
 	options.patience_ms = 1;
 	assert_int_equal(sp_shard_store_open(&store, &options, &err), SP_IO);
@@ -666,6 +812,12 @@ static void a_lie_is_no_answer(const char *bytes, size_t size, bool echoes_id)
 	close_scene(&s);
 	close(l.listener);
 	remove_socket("liar");
+}
+
+static void a_lie_is_no_answer(const char *bytes, size_t size, bool echoes_id)
+{
+	refuse_lie(bytes, size, echoes_id, true);
+	refuse_lie(bytes, size, echoes_id, false);
 }
 
 static void lies_are_no_answers(void **state)
@@ -699,18 +851,6 @@ static void lies_are_no_answers(void **state)
 	memset(too_long + 4, 0xf8, 4);
 	a_lie_is_no_answer(too_long, sizeof(too_long), true);
 	sp_buffer_fini(&out);
-}
-
-static int connect_to(const char *name)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	char path[100];
-	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-
-	path_of(path, name);
-	memcpy(address.sun_path, path, strlen(path));
-	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	return fd;
 }
 
 static void hostile_questions_end_their_connection(void **state)
@@ -788,7 +928,8 @@ int main(void)
 		TEST(other_tables_are_refused),
 		TEST(a_holder_that_is_down_is_used_when_it_is_back),
 		TEST(no_memory_is_no_crash),
-		TEST(a_silent_holder_costs_the_limit_only),
+		TEST(a_holder_that_hangs_is_down),
+		TEST(one_that_has_never_answered_is_not_connected),
 		TEST(a_slow_replica_is_hedged),
 		TEST(a_replica_without_the_version_is_passed_over),
 		TEST(lies_are_no_answers),
