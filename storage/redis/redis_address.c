@@ -1,6 +1,7 @@
 #include "storage/redis/redis_address.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -202,6 +203,15 @@ sp_status sp_redis_address_set_user(sp_redis_address *address, const char *user,
 	if (password != NULL)
 		strcpy(address->password, password);
 	return SP_OK;
+}
+
+const char *sp_redis_server_name(const sp_redis_server *server, char out[SP_REDIS_NAME_SIZE])
+{
+	if (server->port == 0)
+		snprintf(out, SP_REDIS_NAME_SIZE, "%s", server->host);
+	else
+		snprintf(out, SP_REDIS_NAME_SIZE, "%s:%d", server->host, server->port);
+	return out;
 }
 
 void sp_redis_address_fini(sp_redis_address *address)

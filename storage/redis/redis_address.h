@@ -45,6 +45,10 @@ SP_MUST_CHECK sp_status sp_redis_address_parse(sp_redis_address *out, const char
 SP_MUST_CHECK sp_status sp_redis_address_set_user(sp_redis_address *address, const char *user,
 						  const char *password, sp_error *err);
 
+/* "HOST:PORT" or the path; returns `out`. */
+enum { SP_REDIS_NAME_SIZE = SP_REDIS_HOST_SIZE + 8 };
+const char *sp_redis_server_name(const sp_redis_server *server, char out[SP_REDIS_NAME_SIZE]);
+
 /* Overwrites the secrets. */
 void sp_redis_address_fini(sp_redis_address *address);
 

@@ -76,7 +76,8 @@ static sp_redis_link *find_link(sp_redis_client *client, const sp_redis_batch *b
 
 		return is_its && second->state == SP_REDIS_READY ? second : client->links[0];
 	}
-	return sp_redis__map_find(client, batch->commands[command].slot, batch->how.only_reads);
+	return sp_redis__map_find(client, batch->commands[command].slot,
+				  batch->how.only_reads && !batch->commands[command].needs_master);
 }
 
 /* Whether any server of a cluster whose map is not known yet may still tell it. */
@@ -91,7 +92,7 @@ static bool may_know_soon(const sp_redis_client *client)
 /* Queues the command for its server, which is not flushed. */
 static void route(sp_redis_client *client, sp_redis_batch *batch, size_t command)
 {
-	char name[SP_REDIS_HOST_SIZE + 8], reason[SP_REDIS_HOST_SIZE + 256];
+	char name[SP_REDIS_NAME_SIZE], reason[SP_REDIS_HOST_SIZE + 256];
 	sp_redis_link *link = find_link(client, batch, command);
 
 	if (link == NULL) {
@@ -108,10 +109,10 @@ static void route(sp_redis_client *client, sp_redis_batch *batch, size_t command
 		return;
 	if (link->state == SP_REDIS_DOWN)
 		snprintf(reason, sizeof(reason), "Redis at %s cannot be reached: %s",
-			 sp_redis__link_name(link, name), link->why);
+			 sp_redis_server_name(&link->server, name), link->why);
 	else
 		snprintf(reason, sizeof(reason), "Redis at %s has too many commands to answer",
-			 sp_redis__link_name(link, name));
+			 sp_redis_server_name(&link->server, name));
 	client->map_ns = 0;
 	/* A link that has just been lost is made again at once. */
 	if (batch->how.fails_fast && (link->state != SP_REDIS_DOWN || link->failed > 1))
@@ -193,6 +194,7 @@ static bool redirect(sp_redis_link *link, const sp_redis_owed *owed)
 	if (to == NULL)
 		return false;
 	command->attempts++;
+	command->needs_master = true;
 	sp_redis__count(&client->redirections, 1);
 	if (moved)
 		sp_redis__map_move(client, slot, to);
@@ -211,6 +213,33 @@ static bool is_for_later(const char *error)
 	       starts(error, "LOADING") || starts(error, "MASTERDOWN");
 }
 
+/* Whether the server that has answered is a replica of the command's master. */
+static bool is_by_replica(sp_redis_link *link, const sp_redis_owed *owed)
+{
+	const sp_redis_command *command = &owed->batch->commands[owed->command];
+
+	return link->client->options.read_replicas && owed->batch->how.only_reads &&
+	       !command->needs_master && command->slot != SP_REDIS_ANY_SLOT &&
+	       sp_redis__map_find(link->client, command->slot, false) != link;
+}
+
+/* The answer is the command's, unless the master is to be asked for a better one. */
+static void end_command(sp_redis_link *link, const sp_redis_owed *owed)
+{
+	const char *error = link->error[0] != '\0' ? link->error : NULL;
+	const sp_redis_sink *sink = owed->batch->how.sink;
+	const sp_redis_ending ending = {
+		.server = &link->server, .error = error, .by_replica = is_by_replica(link, owed)};
+
+	if (sink != NULL && sink->ended != NULL &&
+	    sink->ended(owed->batch->how.owner, owed->command, &ending) && ending.by_replica) {
+		owed->batch->commands[owed->command].needs_master = true;
+		route(link->client, owed->batch, owed->command);
+		return;
+	}
+	sp_redis__batch_close(owed->batch, error);
+}
+
 void sp_redis__client_answered(sp_redis_link *link, const sp_redis_owed *owed)
 {
 	const sp_redis_value error = {
@@ -218,7 +247,7 @@ void sp_redis__client_answered(sp_redis_link *link, const sp_redis_owed *owed)
 	bool fails_fast = owed->batch->how.fails_fast;
 
 	if (link->error[0] == '\0') {
-		sp_redis__batch_close(owed->batch, NULL);
+		end_command(link, owed);
 		return;
 	}
 	if (redirect(link, owed))
@@ -230,7 +259,7 @@ void sp_redis__client_answered(sp_redis_link *link, const sp_redis_owed *owed)
 	}
 	sp_redis__count(&link->client->failures, 1);
 	sp_redis__batch_take(owed->batch, owed->command, &error);
-	sp_redis__batch_close(owed->batch, link->error);
+	end_command(link, owed);
 }
 
 void sp_redis__client_lost(sp_redis_client *client, const sp_redis_owed *owed, const char *reason)
@@ -444,6 +473,7 @@ void sp_redis_client_read(sp_redis_client *client, int64_t deadline_ns,
 		reset_fd(&fds[0]);
 		pthread_mutex_lock(&client->work);
 		take_events(client);
+		flush_all(client); /* what was sent to another server */
 		has_news = client->has_news;
 		pthread_mutex_unlock(&client->work);
 		if (has_news)

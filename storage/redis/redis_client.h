@@ -72,14 +72,27 @@ typedef struct sp_redis_value {
 	size_t size;
 } sp_redis_value;
 
+/* How an answer has ended. */
+typedef struct sp_redis_ending {
+	const sp_redis_server *server; /* that has answered */
+	const char *error;             /* it is this error; NULL: it is none */
+	bool by_replica;               /* the master may have what it lacks */
+} sp_redis_ending;
+
 /*
  * Takes answers as they come, in the thread that reads or submits, one at a time: take()
  * for each value, whose text is valid during the call only, done() once, after all of a batch's
  * commands.  If a connection is lost in the middle of an answer, take() gets the answer again from
- * its beginning.  take NULL: answers are kept.  Neither may wait, submit, or destroy the client.
+ * its beginning.  take NULL: answers are kept.
+ *
+ * ended(), if it is there, is called after the last value of each answer of a server.  True, of an
+ * answer by a replica: the command goes to the master, and take() gets that answer, too.
+ *
+ * None of them may wait, submit, or destroy the client.
  */
 typedef struct sp_redis_sink {
 	void (*take)(void *owner, size_t command, const sp_redis_value *value);
+	bool (*ended)(void *owner, size_t command, const sp_redis_ending *ending);
 	void (*done)(void *owner);
 } sp_redis_sink;
 

@@ -20,6 +20,13 @@ typedef struct redis_piece {
 	sp_remote_run rows;
 	bool is_check; /* deeprec: asks for the version instead */
 	bool is_wrong; /* what comes is not what was asked for */
+
+	/*
+	 * Nothing of the hash has come yet, though it may be elsewhere: of our layout its mark, of
+	 * others any row.  Its rows are neither there nor absent.
+	 */
+	bool is_gone;
+	sp_redis_cause cause; /* the first one */
 } redis_piece;
 
 /* A fetch's own. */
@@ -56,19 +63,57 @@ static void note(sp_remote_fetch *fetch, const char *text)
 	sp_remote_fetch_note(fetch, text, strlen(text));
 }
 
-static void take_row(sp_remote_fetch *fetch, const sp_remote_run *rows, size_t index,
+static const char *const TEXTS[SP_REDIS_CAUSES] = {
+	[SP_REDIS_LOST] = "Redis does not have all rows of the version any more",
+	[SP_REDIS_OTHER_SIZE] = "a row in Redis has another size than the table's",
+	[SP_REDIS_OTHER_FORM] = "Redis answers something else than rows",
+	[SP_REDIS_OTHER_VERSION] = "the database in Redis has another version now",
+};
+
+static void blame(sp_remote_fetch *fetch, redis_piece *piece, sp_redis_cause cause)
+{
+	note(fetch, TEXTS[cause]);
+	if (piece->cause == SP_REDIS_USEFUL)
+		piece->cause = cause;
+}
+
+static void lack_row(sp_remote_fetch *fetch, const redis_piece *piece, size_t index)
+{
+	sp_remote_run_lacks(fetch, &piece->rows, index,
+			    store_of(fetch)->layout == SP_REDIS_DEEPREC ? SP_REMOTE_ROW_MISSING
+									: SP_REMOTE_ROW_ABSENT);
+}
+
+/* After a lost connection, or from the master, the same answer may come again. */
+static void take_row(sp_remote_fetch *fetch, redis_piece *piece, size_t index,
 		     const sp_redis_value *value)
 {
-	/* After a lost connection the same answer may come again. */
+	if (piece->is_gone && value->kind == SP_REDIS_NIL)
+		return; /* until a row comes, or the answer ends */
+	for (size_t i = 0; piece->is_gone && i < index; i++)
+		lack_row(fetch, piece, i);
+	piece->is_gone = false;
 	if (value->kind == SP_REDIS_NIL)
-		sp_remote_run_lacks(fetch, rows, index,
-				    store_of(fetch)->layout == SP_REDIS_DEEPREC
-					    ? SP_REMOTE_ROW_MISSING
-					    : SP_REMOTE_ROW_ABSENT);
-	else if (value->kind == SP_REDIS_STRING && value->size == rows->shelf->row_size)
-		sp_remote_run_found(fetch, rows, index, value->text);
+		lack_row(fetch, piece, index);
+	else if (value->kind == SP_REDIS_STRING && value->size == piece->rows.shelf->row_size)
+		sp_remote_run_found(fetch, &piece->rows, index, value->text);
 	else
-		note(fetch, "a row in Redis has another size than the table's");
+		blame(fetch, piece, SP_REDIS_OTHER_SIZE);
+}
+
+static sp_redis_cause cause_of(const char *error)
+{
+	static const char *const words[SP_REDIS_CAUSES] = {
+		[SP_REDIS_WRONG_TYPE] = "WRONGTYPE ",
+		[SP_REDIS_NO_PERMISSION] = "NOPERM ",
+		[SP_REDIS_LOADING] = "LOADING ",
+		[SP_REDIS_MOVED] = "MOVED ",
+	};
+	int cause = SP_REDIS_WRONG_TYPE;
+
+	while (words[cause] != NULL && strncmp(error, words[cause], strlen(words[cause])) != 0)
+		cause++;
+	return cause;
 }
 
 /* The whole answer to a command, or the beginning of it. */
@@ -76,16 +121,20 @@ static void take_root(sp_remote_fetch *fetch, redis_piece *piece, const sp_redis
 {
 	size_t wanted = piece->rows.count + (store_of(fetch)->layout == SP_REDIS_VERSIONED);
 
-	if (value->kind == SP_REDIS_ERROR || value->kind == SP_REDIS_FAILED)
-		sp_remote_fetch_note(fetch, value->text, value->size);
-	else if (value->kind != SP_REDIS_ARRAY || value->integer != (int64_t)wanted)
-		note(fetch, "Redis answers something else than rows");
-	else
-		return;
 	piece->is_wrong = true;
+	piece->is_gone = false;
+	piece->cause = SP_REDIS_USEFUL;
+	if (value->kind == SP_REDIS_ERROR || value->kind == SP_REDIS_FAILED) {
+		sp_remote_fetch_note(fetch, value->text, value->size);
+	} else if (value->kind != SP_REDIS_ARRAY || value->integer != (int64_t)wanted) {
+		blame(fetch, piece, SP_REDIS_OTHER_FORM);
+	} else {
+		piece->is_wrong = false;
+		piece->is_gone = store_of(fetch)->layout != SP_REDIS_DEEPREC;
+	}
 }
 
-static void take_check(sp_remote_fetch *fetch, const sp_redis_value *value)
+static void take_check(sp_remote_fetch *fetch, redis_piece *piece, const sp_redis_value *value)
 {
 	int64_t full, latest;
 
@@ -95,37 +144,71 @@ static void take_check(sp_remote_fetch *fetch, const sp_redis_value *value)
 	    full == store_of(fetch)->version.full)
 		fetch->is_confirmed = true;
 	else
-		note(fetch, "the database in Redis has another version now");
+		blame(fetch, piece, SP_REDIS_OTHER_VERSION);
 }
 
 static void take(void *owner, size_t command, const sp_redis_value *value)
 {
 	sp_remote_fetch *fetch = owner;
 	redis_piece *piece = &question_of(fetch)->pieces[command];
-	size_t index = value->index;
+	bool has_mark = store_of(fetch)->layout == SP_REDIS_VERSIONED;
 
 	if (piece->is_check) {
-		take_check(fetch, value);
-		return;
-	}
-	if (value->depth == 0) {
-		piece->is_wrong = false;
+		take_check(fetch, piece, value);
+	} else if (value->depth == 0) {
 		take_root(fetch, piece, value);
+	} else if (piece->is_wrong || value->depth != 1) {
+		return;
+	} else if (!has_mark) {
+		take_row(fetch, piece, value->index, value);
+	} else if (value->index == 0) {
+		piece->is_gone = value->kind != SP_REDIS_STRING ||
+				 value->size != SP_REDIS_MARK_SIZE ||
+				 memcmp(value->text, store_of(fetch)->mark, value->size) != 0;
+	} else if (!piece->is_gone) {
+		take_row(fetch, piece, value->index - 1, value);
+	}
+}
+
+/* The server that has the hash's slot does not have the hash. */
+static void conclude_gone(sp_remote_fetch *fetch, redis_piece *piece)
+{
+	if (store_of(fetch)->layout == SP_REDIS_VERSIONED) {
+		atomic_store(&store_of(fetch)->has_loss, true);
+		blame(fetch, piece, SP_REDIS_LOST);
 		return;
 	}
-	if (piece->is_wrong || value->depth != 1)
-		return;
-	if (store_of(fetch)->layout == SP_REDIS_VERSIONED && index-- == 0) {
-		piece->is_wrong = value->kind != SP_REDIS_STRING ||
-				  value->size != SP_REDIS_MARK_SIZE ||
-				  memcmp(value->text, store_of(fetch)->mark, value->size) != 0;
-		if (piece->is_wrong) {
-			atomic_store(&store_of(fetch)->has_loss, true);
-			note(fetch, "Redis does not have all rows of the version any more");
-		}
-		return;
-	}
-	take_row(fetch, &piece->rows, index, value);
+	for (size_t i = 0; i < piece->rows.count; i++)
+		lack_row(fetch, piece, i);
+}
+
+static void tell(sp_remote_fetch *fetch, const redis_piece *piece, const sp_redis_ending *ending)
+{
+	sp_redis_cause cause = ending->error != NULL ? cause_of(ending->error) : piece->cause;
+	char name[SP_REDIS_NAME_SIZE];
+
+	if (cause != SP_REDIS_USEFUL)
+		sp_log_limited(&store_of(fetch)->told[cause], SP_LOG_WARNING,
+			       "table '%s': keys have no answer from Redis at %s: %s",
+			       piece->rows.shelf->name, sp_redis_server_name(ending->server, name),
+			       ending->error != NULL ? ending->error : TEXTS[cause]);
+}
+
+/*
+ * A replica does not tell that a slot moves, and may be behind: only the master's word counts that
+ * a hash is gone.  A hash moves as a whole, so of one that is there absent rows are absent.
+ */
+static bool ended(void *owner, size_t command, const sp_redis_ending *ending)
+{
+	sp_remote_fetch *fetch = owner;
+	redis_piece *piece = &question_of(fetch)->pieces[command];
+
+	if (piece->is_gone && ending->by_replica)
+		return true;
+	if (piece->is_gone)
+		conclude_gone(fetch, piece);
+	tell(fetch, piece, ending);
+	return false;
 }
 
 static void done(void *owner)
@@ -178,7 +261,7 @@ static void add_check(sp_redis_batch *batch, sp_remote_fetch *fetch)
 {
 	question *q = question_of(fetch);
 
-	q->pieces[q->count++] = (redis_piece){.is_check = true};
+	q->pieces[q->count++] = (redis_piece){.rows = sp_remote_run_at(fetch, 0), .is_check = true};
 	sp_redis_batch_begin(batch, NULL, 0, 2);
 	sp_redis_batch_add(batch, "GET", 3);
 	sp_redis_batch_add_text(batch, SP_REDIS_DEEPREC_VERSION);
@@ -214,7 +297,7 @@ static void add_commands(sp_redis_batch *batch, sp_remote_fetch *fetch)
 
 void sp_redis__ask(sp_remote_fetch *fetch)
 {
-	static const sp_redis_sink sink = {.take = take, .done = done};
+	static const sp_redis_sink sink = {.take = take, .ended = ended, .done = done};
 	const sp_redis_how how = {.deadline_ns = sp_clock_now_ns() + (int64_t)LATE_MS * MS,
 				  .only_reads = true,
 				  .fails_fast = true,

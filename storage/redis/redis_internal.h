@@ -26,7 +26,8 @@ typedef struct sp_redis_command {
 	size_t offset, size; /* in the batch's bytes */
 	uint32_t slot;       /* or SP_REDIS_ANY_SLOT */
 	uint32_t attempts;
-	size_t answer; /* index of its first value */
+	bool needs_master; /* a replica has not answered it, or it was redirected */
+	size_t answer;     /* index of its first value */
 } sp_redis_command;
 
 struct sp_redis_batch {
@@ -125,9 +126,6 @@ int64_t sp_redis__link_on_time(sp_redis_link *link, int64_t now_ns);
 
 /* Closes the connection; commands without an answer go to sp_redis__client_lost(). */
 void sp_redis__link_lose(sp_redis_link *link, const char *reason);
-
-/* "HOST:PORT" or the path. */
-const char *sp_redis__link_name(const sp_redis_link *link, char out[SP_REDIS_HOST_SIZE + 8]);
 
 /* ---- the client ---- */
 

@@ -31,16 +31,6 @@ enum {
 	READS_AT_ONCE = 8,
 };
 
-const char *sp_redis__link_name(const sp_redis_link *link, char out[SP_REDIS_HOST_SIZE + 8])
-{
-	if (link->server.port == 0)
-		snprintf(out, SP_REDIS_HOST_SIZE + 8, "%s", link->server.host);
-	else
-		snprintf(out, SP_REDIS_HOST_SIZE + 8, "%s:%d", link->server.host,
-			 link->server.port);
-	return out;
-}
-
 /* ---- what is owed ---- */
 
 static bool grow_owed(sp_redis_link *link)
@@ -156,14 +146,14 @@ void sp_redis__link_flush(sp_redis_link *link)
 
 static void become_ready(sp_redis_link *link)
 {
-	char name[SP_REDIS_HOST_SIZE + 8];
+	char name[SP_REDIS_NAME_SIZE];
 
 	link->state = SP_REDIS_READY;
 	link->failed = 0;
 	sp_redis__count(&link->client->connects, 1);
 	if (link->told_down)
 		sp_log(SP_LOG_INFO, "Redis at %s can be reached again",
-		       sp_redis__link_name(link, name));
+		       sp_redis_server_name(&link->server, name));
 	link->told_down = false;
 	if (!link->is_second)
 		sp_redis__client_changed(link->client, false, true);
@@ -406,23 +396,23 @@ static int64_t pause_ns(sp_redis_link *link)
 
 static void tell(sp_redis_link *link, const char *reason)
 {
-	char name[SP_REDIS_HOST_SIZE + 8];
+	char name[SP_REDIS_NAME_SIZE];
 
 	if (link->told_down || link->is_second || link->client->closing)
 		return;
-	sp_log(SP_LOG_WARNING, "Redis at %s cannot be reached: %s", sp_redis__link_name(link, name),
-	       reason);
+	sp_log(SP_LOG_WARNING, "Redis at %s cannot be reached: %s",
+	       sp_redis_server_name(&link->server, name), reason);
 	link->told_down = true;
 }
 
 void sp_redis__link_lose(sp_redis_link *link, const char *reason)
 {
-	char name[SP_REDIS_HOST_SIZE + 8], text[SP_REDIS_HOST_SIZE + 320];
+	char name[SP_REDIS_NAME_SIZE], text[SP_REDIS_HOST_SIZE + 320];
 	sp_redis_link_state before = link->state;
 	size_t owed = link->owed_count;
 
-	snprintf(text, sizeof(text), "Redis at %s: %.280s", sp_redis__link_name(link, name),
-		 reason);
+	snprintf(text, sizeof(text), "Redis at %s: %.280s",
+		 sp_redis_server_name(&link->server, name), reason);
 	snprintf(link->why, sizeof(link->why), "%.150s", reason);
 	/* A connection that was good is made again at once, which no log line needs. */
 	if (before != SP_REDIS_READY)

@@ -256,13 +256,13 @@ static void list_all(sp_redis_client *client, bool listed)
 
 static void tell(const sp_redis_link *asked, const sp_redis_value *answer)
 {
-	char name[SP_REDIS_HOST_SIZE + 8];
+	char name[SP_REDIS_NAME_SIZE];
 
 	if (asked->client->told_no_map || answer->kind == SP_REDIS_FAILED)
 		return;
 	asked->client->told_no_map = true;
 	sp_log(SP_LOG_WARNING, "Redis at %s does not tell the slots of a cluster: %s",
-	       sp_redis__link_name(asked, name),
+	       sp_redis_server_name(&asked->server, name),
 	       answer->kind == SP_REDIS_ERROR ? answer->text : "its answer has another form");
 }
 

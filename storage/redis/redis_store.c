@@ -246,6 +246,8 @@ void sp_redis__store_close(sp_remote_store *base)
 
 	/* The last answers come here. */
 	sp_redis_client_destroy(store->client);
+	for (int cause = 0; cause < SP_REDIS_CAUSES; cause++)
+		sp_log_limit_end(&store->told[cause], SP_LOG_WARNING);
 	sp_remote_store_fini(base);
 	sp_free(store->model);
 	sp_free(store);

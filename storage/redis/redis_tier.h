@@ -19,7 +19,8 @@
  *
  * A key counts as absent only if the rest of the table is certainly there: in our layout the hash
  * still has its mark, in DeepRec's the database still has the version.  Otherwise it counts as not
- * answered, as do rows of another size.
+ * answered, as do rows of another size.  A log line tells the cause, within a limit for each. Where
+ * replicas are read, that a hash is not there counts only by the word of its master.
  *
  * Rows of the layouts hps and tfra may change at any time: they age.
  */

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "base/log_limit.h"
 #include "storage/redis/redis_tier.h"
 #include "storage/remote/remote_tier.h"
 
@@ -15,6 +16,21 @@ typedef struct sp_redis_shelf {
 	size_t feature_count;
 } sp_redis_shelf;
 
+/* Why an answer of Redis is of no use. */
+typedef enum sp_redis_cause {
+	SP_REDIS_USEFUL,
+	SP_REDIS_LOST,       /* the hash lacks its mark */
+	SP_REDIS_OTHER_SIZE, /* of a row */
+	SP_REDIS_OTHER_FORM,
+	SP_REDIS_OTHER_VERSION, /* deeprec */
+	SP_REDIS_WRONG_TYPE,    /* from here on it is an error */
+	SP_REDIS_NO_PERMISSION,
+	SP_REDIS_LOADING,
+	SP_REDIS_MOVED,
+	SP_REDIS_OTHER_ERROR,
+	SP_REDIS_CAUSES
+} sp_redis_cause;
+
 struct sp_redis_store {
 	sp_remote_store remote;
 	sp_redis_client *client;
@@ -25,6 +41,7 @@ struct sp_redis_store {
 	char mark[SP_REDIS_MARK_SIZE + 1];
 	atomic_bool has_loss; /* a hash without its mark was met */
 	int64_t patience_ms;
+	sp_log_limit told[SP_REDIS_CAUSES];
 	int64_t keep_s;
 };
 

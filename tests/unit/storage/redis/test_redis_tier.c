@@ -1,6 +1,7 @@
 #include "tests/support/cmocka.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/parallel.h"
 #include "storage/redis/redis_tier.h"
 #include "tests/support/redis_process.h"
@@ -614,6 +616,91 @@ static void ask_until_well_again(const scene *s)
 	fail_msg("the rows that have come are not seen");
 }
 
+/* ---- what the log says ---- */
+
+enum { OFTEN = 40, LINES = 12 }; /* lines at most, however often a cause is met */
+
+/* Lines of the first table with `awaited`, the last one and how many; any thread may log. */
+static pthread_mutex_t told_lock = PTHREAD_MUTEX_INITIALIZER;
+static const char *awaited;
+static char told[512];
+static size_t told_count;
+
+static void listen_to_line(void *context, int level, const char *line)
+{
+	(void)context;
+	pthread_mutex_lock(&told_lock);
+	if (level == SP_LOG_WARNING && strstr(line, awaited) != NULL &&
+	    strstr(line, "table 'user/emb'") != NULL) {
+		snprintf(told, sizeof(told), "%s", line);
+		told_count++;
+	}
+	pthread_mutex_unlock(&told_lock);
+}
+
+static void listen_for(const char *text)
+{
+	told_count = 0;
+	awaited = text;
+	sp_log_set_sink(listen_to_line, NULL);
+}
+
+static void assert_told(void)
+{
+	sp_log_set_sink(NULL, NULL);
+	assert_in_range(told_count, 1, LINES);
+	assert_non_null(strstr(told, process.socket));
+}
+
+/* A command to Redis spoils it: keys are defaulted, and a few lines tell why. */
+static void check_told(sp_redis_layout layout, const char *reason, const char *const words[4])
+{
+	const sp_redis_store_options options = options_of(layout);
+	sp_redis_batch *batch = sp_redis_batch_create(client);
+	size_t count = words[3] != NULL ? 4 : words[2] != NULL ? 3 : 2;
+	static question q[2];
+	scene s;
+
+	fill(layout, SP_ROW_FP32);
+	open_scene(&s, &options);
+	sp_redis_batch_begin(batch, NULL, 0, count);
+	for (size_t i = 0; i < count; i++)
+		sp_redis_batch_add_text(batch, words[i]);
+	run(batch);
+	listen_for(reason);
+	choose(q, MANY, 9);
+	for (int i = 0; i < OFTEN; i++)
+		assert_ok(ask(&s, q, MANY, 0), &err);
+	assert_true(counters_of(s.tiers[0]).defaulted > 0);
+	close_scene(&s);
+	assert_told();
+}
+
+static void why_keys_are_defaulted_is_told(void **state)
+{
+	const sp_redis_version version = version_of(SP_ROW_FP32);
+	sp_redis_batch *batch;
+	char hash[512];
+
+	(void)state;
+	snprintf(hash, sizeof(hash), "%s", sp_redis_hash_name(arena, "m", tables[0], &version, 2));
+	check_told(SP_REDIS_VERSIONED, "does not have all rows",
+		   (const char *const[4]){"DEL", hash});
+	check_told(SP_REDIS_VERSIONED, "WRONGTYPE Operation against a key",
+		   (const char *const[4]){"SET", hash, "x"});
+	check_told(SP_REDIS_DEEPREC, "another version",
+		   (const char *const[4]){"SET", SP_REDIS_DEEPREC_VERSION, "43,0"});
+	check_told(SP_REDIS_HPS, "no permissions to run the 'hmget'",
+		   (const char *const[4]){"ACL", "SETUSER", "default", "-hmget"});
+	batch = sp_redis_batch_create(client);
+	sp_redis_batch_begin(batch, NULL, 0, 4);
+	sp_redis_batch_add_text(batch, "ACL");
+	sp_redis_batch_add_text(batch, "SETUSER");
+	sp_redis_batch_add_text(batch, "default");
+	sp_redis_batch_add_text(batch, "+hmget");
+	run(batch);
+}
+
 /* Spoils what is in Redis; then no key may count as absent. */
 static void check_spoiled(sp_redis_layout layout, const char *command, const char *key,
 			  const char *value, const char *reason)
@@ -672,7 +759,9 @@ static void rows_of_another_size_are_refused(void **state)
 	sp_tier_release(s.tiers[0]);
 	assert_ok(sp_redis_tier_open(&s.tiers[0], s.store, &table, &err), &err);
 	choose(q, 8, 0);
+	listen_for("another size");
 	assert_int_equal(ask(&s, q, 8, 0), SP_IO);
+	assert_told();
 	assert_non_null(strstr(err.text, "another size"));
 	close_scene(&s);
 }
@@ -1029,6 +1118,7 @@ int main(void)
 		cmocka_unit_test(a_request_s_own_deadline_counts),
 		cmocka_unit_test(a_redis_that_is_down_is_used_when_it_is_back),
 		cmocka_unit_test(what_is_not_there_any_more_is_not_absent),
+		cmocka_unit_test(why_keys_are_defaulted_is_told),
 		cmocka_unit_test(another_type_or_version_is_refused),
 		cmocka_unit_test(rows_of_another_size_are_refused),
 		cmocka_unit_test(rows_without_a_version_are_asked_for_again),
