@@ -120,6 +120,7 @@ count 'rows are in Redis as DeepRec puts them' sh -c "[ '$(ask EXISTS active)' =
 # What is refused, and how.
 ask FLUSHALL >/dev/null
 count 'two full checkpoints' tests/system/test_golden_abi ev-frequency planned
+use "$work/redis" ', "redis_layout": "deeprec", "init_timeout_minutes": 0'
 count 'an older checkpoint, as DeepRec puts rows' refuses ev-frequency \
 	"version 20 is active, which is newer than 10; 'serving_tool publish --rollback' goes back"
 use "$work/redis" ''
