@@ -335,7 +335,8 @@ def replay_takes_the_file(path):
     shutil.copytree(folder + "/warm/1", folder + "/next")
     os.rename(folder + "/next", folder + "/warm/2")
     for _ in range(1000):
-        if b'"2"' in ask("/v1/models/types", None):
+        versions = json.loads(ask("/v1/models/types", None))["model_version_status"]
+        if any(v["version"] == "2" and v["state"] == "AVAILABLE" for v in versions):
             break
         time.sleep(0.02)
     end(host)
