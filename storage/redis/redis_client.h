@@ -13,9 +13,8 @@
  *
  * There is one connection per server of a cluster, and there are two to a single server: reading
  * batches take turns, since Redis answers all that it has read of a connection before it writes.
- * A thread of the client reads all answers, or a caller that
- * waits; the thread connects and
- * reconnects by itself, with growing pauses, and in a cluster keeps to the map of slots
+ * Answers are read by a caller that waits, or else by the client's thread.  The thread connects
+ * and reconnects by itself, with growing pauses, and in a cluster keeps to the map of slots
  * (CLUSTER SLOTS, MOVED, ASK).  A caller submits a batch of commands, which are sent one right
  * after the other, each to the server that has its key, and waits for the answers or leaves.
  *
