@@ -143,6 +143,13 @@ typedef struct sp_config {
 SP_MUST_CHECK sp_status sp_config_parse(sp_config *out, const char *json, sp_error *err);
 void sp_config_fini(sp_config *config);
 
+/* Whether full checkpoints' rows are in Redis, one server or a cluster. */
+static inline bool sp_config_is_in_redis(const sp_config *config)
+{
+	return config->feature_store_type == SP_FEATURES_IN_REDIS ||
+	       config->feature_store_type == SP_FEATURES_IN_REDIS_CLUSTER;
+}
+
 /* Whether any path that is read leads into an object store. */
 bool sp_config_uses_store(const sp_config *config);
 

@@ -76,12 +76,6 @@ static sp_status settle_listening(sp_config *config, sp_error *err)
 		"configuration key 'shard_listen'");
 }
 
-static bool is_in_redis(const sp_config *config)
-{
-	return config->feature_store_type == SP_FEATURES_IN_REDIS ||
-	       config->feature_store_type == SP_FEATURES_IN_REDIS_CLUSTER;
-}
-
 /* DeepRec's default size. */
 static const int64_t DEFAULT_STORAGE_SIZE = INT64_C(1) << 30;
 
@@ -95,7 +89,7 @@ static sp_status settle_storage(sp_config *config, sp_error *err)
 		return sp_error_set(
 			err, SP_INVALID,
 			"configuration key 'ev_storage_type': 12 needs 'ev_storage_path'");
-	if (is_in_redis(config) && config->ev_storage_size[1] == 0)
+	if (sp_config_is_in_redis(config) && config->ev_storage_size[1] == 0)
 		return sp_error_set(
 			err, SP_INVALID,
 			"configuration key 'ev_storage_type': 12 with 'feature_store_type': redis "
@@ -108,7 +102,7 @@ static const char *find_unfit(const sp_config *config)
 {
 	const sp_load_policy *policy = &config->embeddings;
 
-	if (config->ev_storage_type == SP_STORAGE_DRAM_SSDHASH && !is_in_redis(config))
+	if (config->ev_storage_type == SP_STORAGE_DRAM_SSDHASH && !sp_config_is_in_redis(config))
 		return "ev_storage_type";
 	if (config->shard_embedding)
 		return "shard_embedding";
@@ -134,7 +128,7 @@ static sp_status settle_redis(sp_config *config, sp_error *err)
 
 	if (config->redis_model == NULL)
 		config->redis_model = config->model_name;
-	if (!is_in_redis(config))
+	if (!sp_config_is_in_redis(config))
 		return SP_OK;
 	if (config->redis_url == NULL)
 		return sp_error_set(err, SP_INVALID,
@@ -197,7 +191,7 @@ static sp_status settle_peers(sp_config *config, sp_error *err)
 
 	if (config->shard_peers == NULL)
 		return SP_OK;
-	if (unfit != NULL || is_in_redis(config) || config->shard_listen != NULL)
+	if (unfit != NULL || sp_config_is_in_redis(config) || config->shard_listen != NULL)
 		return sp_error_set(err, SP_UNSUPPORTED,
 				    "configuration key '%s' cannot be used with 'shard_peers'",
 				    unfit != NULL                  ? unfit

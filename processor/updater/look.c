@@ -201,8 +201,7 @@ static sp_status load(sp_update_state *u, const sp_action *action, sp_error *err
  */
 static bool may_come(const sp_config *config, sp_status status)
 {
-	return status == SP_IO &&
-	       (config->feature_store_type >= SP_FEATURES_IN_REDIS || config->shard_peers != NULL);
+	return status == SP_IO && (sp_config_is_in_redis(config) || config->shard_peers != NULL);
 }
 
 /* Decides and acts until nothing is left to do; `reason` is the last failure. */

@@ -17,8 +17,7 @@ enum {
 
 static bool is_wanted(const sp_config *config)
 {
-	return config->feature_store_type >= SP_FEATURES_IN_REDIS &&
-	       config->redis_layout == SP_REDIS_VERSIONED;
+	return sp_config_is_in_redis(config) && config->redis_layout == SP_REDIS_VERSIONED;
 }
 
 static sp_status connect_to(sp_recall *recall, const sp_config *config, sp_error *err)

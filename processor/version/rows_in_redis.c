@@ -115,7 +115,7 @@ sp_status sp_rows_in_redis_find(sp_redis_store **out, sp_model *model, const sp_
 	sp_status status;
 
 	*out = NULL;
-	if (config->feature_store_type < SP_FEATURES_IN_REDIS)
+	if (!sp_config_is_in_redis(config))
 		return SP_OK;
 	SP_TRY(sp_config_redis_address(&address, config, err));
 	status = find(out, model, config, &address, source, err);

@@ -32,8 +32,7 @@ void sp_rows_kept(int64_t *due_ns, const sp_config *config, int64_t full_step, u
 	sp_status status;
 	sp_error why;
 
-	if (!config->redis_publish || config->feature_store_type < SP_FEATURES_IN_REDIS ||
-	    now < *due_ns)
+	if (!config->redis_publish || !sp_config_is_in_redis(config) || now < *due_ns)
 		return;
 	*due_ns = now + pause_ns(config);
 	status = sp_config_redis_address(&address, config, &why);

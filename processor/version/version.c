@@ -79,8 +79,7 @@ static sp_status open_ssd(sp_ssd_store **out, const sp_config *config, const cha
 	sp_status status;
 
 	*out = NULL;
-	if (config->ev_storage_type != SP_STORAGE_DRAM_SSDHASH ||
-	    config->feature_store_type >= SP_FEATURES_IN_REDIS)
+	if (config->ev_storage_type != SP_STORAGE_DRAM_SSDHASH || sp_config_is_in_redis(config))
 		return SP_OK;
 	arena = sp_arena_create(4096);
 	SP_NEED_MEMORY(arena, err, "the name of a version");
@@ -201,7 +200,7 @@ static sp_status load_weights(sp_version *version, sp_model *model, const sp_con
 		return sp_error_set(err, SP_INVALID, "the path of a version is too long");
 	rows = options.checkpoint_prefix != NULL ? options.checkpoint_prefix : prefix;
 	SP_TRY(open_ssd(&options.ssd, config, rows, err));
-	if (config->feature_store_type >= SP_FEATURES_IN_REDIS)
+	if (sp_config_is_in_redis(config))
 		SP_TRY(identify_rows(&version->redis_content, rows, err));
 	if (config->shard_client != NULL || config->shard_server != NULL)
 		SP_TRY(identify_rows(&version->peers_content, rows, err));

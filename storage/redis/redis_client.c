@@ -500,7 +500,10 @@ static int64_t on_time(sp_redis_client *client)
 	return earlier(next_ns, send_parked(client, now_ns));
 }
 
-/* Not long: since the thread fell asleep a caller may have sent what nobody answers. */
+/*
+ * A caller may send to a silent server while the thread sleeps.  The thread looks for such servers
+ * when it wakes up, so it sleeps for half of silence_ms at most.
+ */
 static int sleep_ms(const sp_redis_client *client, int64_t next_ns)
 {
 	int64_t longest_ms = client->options.silence_ms / 2, left_ns = next_ns - sp_clock_now_ns();

@@ -74,7 +74,7 @@ typedef struct sp_redis_value {
 /* How an answer has ended. */
 typedef struct sp_redis_ending {
 	const sp_redis_server *server; /* that has answered */
-	const char *error;             /* it is this error; NULL: it is none */
+	const char *error;             /* the text of an error answer; NULL: another answer */
 	bool by_replica;               /* the master may have what it lacks */
 } sp_redis_ending;
 
@@ -146,8 +146,8 @@ SP_MUST_CHECK sp_status sp_redis_batch_run(sp_redis_batch *batch, const sp_redis
 
 /*
  * Reads answers, of all callers, in the place of the client's thread: two threads fewer wake up for
- * a batch.  Returns after is_done(), at the deadline, or at once if another caller reads.  Until it
- * stops, nobody else reads: the calling thread reads again, or stops, soon.
+ * a batch.  Returns after is_done(), at the deadline, or at once if another caller reads.  No other
+ * thread reads until the calling thread calls sp_redis_client_stop_reading(): it must do so soon.
  */
 void sp_redis_client_read(sp_redis_client *client, int64_t deadline_ns,
 			  bool (*is_done)(void *owner), void *owner);

@@ -12,10 +12,10 @@
 #include "storage/redis/redis_slots.h"
 
 /*
- * A client is of whoever holds its `work`: everything in it but what `lock` guards and the
- * counters.  Its thread holds it except while it sleeps or asks for the address of a name; callers
- * take it, for a short time, to send and to read.  A batch is the client's from submit() on until
- * its last command is answered.
+ * The mutex `work` guards all of a client except what `lock` guards, and the counters.  The thread
+ * holds it except while it sleeps or asks for the address of a name; callers take it, for a short
+ * time, to send and to read.  A batch belongs to the client from submit() on until its last command
+ * is answered.
  */
 
 enum { SP_REDIS_ANY_SLOT = SP_REDIS_SLOTS };

@@ -24,8 +24,8 @@
  * Positions count all bytes that were ever written, padding included; position p is at p modulo the
  * ring's size in the file.  The thread writes to [head, head + PIECE) at most, so rows from head
  * on, and those that are more than a ring less a piece behind it, do not count.  head moves before
- * a later piece is written, so whoever has read a row and then finds that it still counts, has read
- * what was written there.
+ * a later piece is written.  So if a row still counts after it was read, it was not overwritten
+ * while it was read.
  *
  * The index has sets of ten places, and a key has two sets, so that hardly any finds both full of
  * rows that count.  A place is a tag of the key's hash and the position in units, modulo 2^32,

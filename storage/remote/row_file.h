@@ -24,8 +24,8 @@
  * version reads it.  A row counts only if table, key, size and checksum are right.
  *
  * When the file cannot be written, as when the disk is full, it is given up, with a line in the
- * log; its space is free again at once.  When it cannot be read in time several times in a row,
- * nobody reads it for a second.
+ * log; its space is free again at once.  When several reads in a row are late, it is not ready for a
+ * second.
  *
  * Threads: all functions but open and close may run in any number of threads at once.  None waits
  * for the disk, but for sp_row_file_read().
@@ -59,7 +59,7 @@ uint32_t sp_row_file_add_table(sp_row_file *file, size_t row_size, size_t row_co
 bool sp_row_file_offer(sp_row_file *file, uint32_t table, int64_t key, const void *row,
 		       size_t size);
 
-/* False: nobody should look for rows in it. */
+/* Whether rows should be looked for in it: it is in use, and reads were not late lately. */
 bool sp_row_file_is_ready(const sp_row_file *file);
 
 /* A row that is looked for. */

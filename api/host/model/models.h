@@ -148,8 +148,8 @@ sp_model *sp_models_at(sp_models *models, uint32_t number);
 enum { SP_UNREADY_SIZE = 2560 };
 
 /*
- * Whether every configured model has a version that is available.  If not, `why` says so, with the
- * reason of one that has failed to load if there is one; NULL: nobody asks.
+ * Whether every configured model has a version that is available.  If not, `why`, unless it is
+ * NULL, names a model that has failed to load and the reason, or says that one is loading.
  */
 bool sp_models_are_ready(sp_models *models, char why[SP_UNREADY_SIZE]);
 

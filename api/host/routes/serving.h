@@ -52,7 +52,7 @@ void sp_serving_begin(const sp_serving *serving, sp_http_request *request, int64
 /* The reverse, for the observer of answers; *model is NULL if there is none. */
 sp_request_kind sp_serving_read_tag(const sp_serving *serving, int tag, sp_model **model);
 
-/* Whether the host is ready for predictions; `why` says why not, NULL: nobody asks. */
+/* Whether the host is ready for predictions; if not, `why` gets the reason unless it is NULL. */
 bool sp_serving_is_ready(const sp_serving *serving, char why[SP_UNREADY_SIZE]);
 
 #define SP_SERVING_NO_ORDERS "Only with --admin_routes"
