@@ -24,8 +24,8 @@
  * version reads it.  A row counts only if table, key, size and checksum are right.
  *
  * When the file cannot be written, as when the disk is full, it is given up, with a line in the
- * log; its space is free again at once.  When several reads in a row are late, it is not ready for a
- * second.
+ * log; its space is free again at once.  When several reads in a row are late, it is not ready for
+ * a second.
  *
  * Threads: all functions but open and close may run in any number of threads at once.  None waits
  * for the disk, but for sp_row_file_read().

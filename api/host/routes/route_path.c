@@ -263,8 +263,8 @@ static sp_status parse_eas(sp_route_path *out, sp_bytes path, sp_error *err)
 
 sp_status sp_route_path_parse(sp_route_path *out, const sp_http_head *head, sp_error *err)
 {
-	out->name[0] = out->label[0] =
-		'\0'; /* not all of their room: this is done twice a request */
+	/* The rest of name and label is not cleared: paths are parsed twice a request. */
+	out->name[0] = out->label[0] = '\0';
 	out->has_version = out->has_delta = out->has_label = false;
 	out->version = out->delta = 0;
 	out->verb = SP_MODEL_STATUS;
