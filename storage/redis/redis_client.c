@@ -16,8 +16,8 @@
 
 /*
  * The thread sleeps until a server answers or something is due: an attempt to connect, a command
- * to be sent again, the map of the cluster.  While it sleeps, callers send what they submit; if
- * that makes something due, they wake it up.
+ * to be sent again, the map of the cluster.  While it sleeps, callers send what they submit, or the
+ * caller that holds `work` does; if that makes something due, they wake it up.
  *
  * One caller at a time may read instead of the thread, which then sleeps without looking at the
  * connections.  If answers are owed when this caller leaves, it wakes the thread up.  So one that
@@ -29,7 +29,13 @@ enum {
 	MS = 1000000,
 	NS_PER_S = 1000000000,
 	EVENTS = 64,
-	LINKS = 1024,  /* servers of a cluster at most */
+	LINKS = 1024, /* servers of a cluster at most */
+
+	/*
+	 * To a single server.  In one turn of its loop Redis reads 16 KiB of a connection and
+	 * writes 64 KiB to it; with too few of them it waits for its clients in between.
+	 */
+	CONNECTIONS = 8,
 	ATTEMPTS = 16, /* redirections of a command, one after the other */
 	SOON_MS = 2,   /* until a command is sent again */
 	LATER_MS = 20, /* the same while its server cannot be reached */
@@ -71,10 +77,10 @@ static sp_redis_link *find_link(sp_redis_client *client, const sp_redis_batch *b
 				size_t command)
 {
 	if (!client->options.is_cluster) {
-		sp_redis_link *second = client->links[1];
-		bool is_its = batch->is_odd && batch->how.only_reads;
+		sp_redis_link *link = client->links[batch->turn % client->link_count];
 
-		return is_its && second->state == SP_REDIS_READY ? second : client->links[0];
+		return batch->how.only_reads && link->state == SP_REDIS_READY ? link
+									      : client->links[0];
 	}
 	return sp_redis__map_find(client, batch->commands[command].slot,
 				  batch->how.only_reads && !batch->commands[command].needs_master);
@@ -328,9 +334,11 @@ static sp_status add_links(sp_redis_client *client, sp_error *err)
 	atomic_store(&client->servers, client->link_count);
 	if (client->options.is_cluster)
 		return SP_OK;
-	link = add_link(client, &client->address.servers[0]);
-	SP_NEED_MEMORY(link, err, "a connection to Redis");
-	link->is_second = true;
+	while (client->link_count < CONNECTIONS) {
+		link = add_link(client, &client->address.servers[0]);
+		SP_NEED_MEMORY(link, err, "a connection to Redis");
+		link->is_extra = true;
+	}
 	return SP_OK;
 }
 
@@ -347,7 +355,7 @@ static void send_submitted(sp_redis_client *client)
 	pthread_mutex_unlock(&client->lock);
 	for (; batch != NULL; batch = next) {
 		next = batch->next;
-		batch->is_odd = client->batches++ % 2 != 0;
+		batch->turn = client->batches++;
 		/* The last command to fail gives the batch back. */
 		for (size_t i = 0, count = batch->count; i < count; i++)
 			route(client, batch, i);
@@ -372,9 +380,34 @@ static void reset_fd(const struct pollfd *fd)
 		return; /* nothing was there to be taken */
 }
 
+static bool has_submitted(sp_redis_client *client)
+{
+	bool has;
+
+	pthread_mutex_lock(&client->lock);
+	has = client->submitted != NULL;
+	pthread_mutex_unlock(&client->lock);
+	return has;
+}
+
+/* A caller leaves `work`, and sends what others have submitted while they could not take it. */
+static void leave_work(sp_redis_client *client)
+{
+	for (;;) {
+		bool has_news = client->has_news;
+
+		pthread_mutex_unlock(&client->work);
+		if (has_news)
+			signal_fd(client->wake);
+		if (!has_submitted(client) || pthread_mutex_trylock(&client->work) != 0)
+			return;
+		send_submitted(client);
+	}
+}
+
 void sp_redis__client_submit(sp_redis_client *client, sp_redis_batch *batch)
 {
-	bool reads = batch->how.reads, must_wake = true, is_asleep, is_blind;
+	bool reads = batch->how.reads, is_asleep, is_blind;
 
 	pthread_mutex_lock(&client->lock);
 	*client->submitted_end = batch;
@@ -386,10 +419,9 @@ void sp_redis__client_submit(sp_redis_client *client, sp_redis_batch *batch)
 		return; /* the thread sends it before it sleeps */
 	if (pthread_mutex_trylock(&client->work) == 0) {
 		send_submitted(client);
-		must_wake = client->has_news || (is_blind && !reads);
-		pthread_mutex_unlock(&client->work);
+		leave_work(client);
 	}
-	if (must_wake)
+	if (is_blind && !reads)
 		signal_fd(client->wake);
 }
 
@@ -439,7 +471,7 @@ void sp_redis_client_stop_reading(sp_redis_client *client)
 	pthread_mutex_lock(&client->work);
 	for (size_t i = 0; i < client->link_count; i++)
 		is_owed = is_owed || client->links[i]->owed_count != 0;
-	pthread_mutex_unlock(&client->work);
+	leave_work(client);
 	if (is_owed)
 		signal_fd(client->wake);
 }
@@ -460,7 +492,6 @@ void sp_redis_client_read(sp_redis_client *client, int64_t deadline_ns,
 {
 	struct pollfd fds[] = {{.fd = client->tell, .events = POLLIN},
 			       {.fd = client->epoll, .events = POLLIN}};
-	bool has_news;
 
 	if (!begin_reading(client))
 		return;
@@ -474,10 +505,7 @@ void sp_redis_client_read(sp_redis_client *client, int64_t deadline_ns,
 		pthread_mutex_lock(&client->work);
 		take_events(client);
 		flush_all(client); /* what was sent to another server */
-		has_news = client->has_news;
-		pthread_mutex_unlock(&client->work);
-		if (has_news)
-			signal_fd(client->wake);
+		leave_work(client);
 	}
 }
 
@@ -519,14 +547,15 @@ static void wait_for_events(sp_redis_client *client, int64_t next_ns)
 {
 	struct pollfd fds[] = {{.fd = client->wake, .events = POLLIN},
 			       {.fd = client->epoll, .events = POLLIN}};
-	bool must_sleep, is_blind;
+	bool has_news = client->has_news, must_sleep, is_blind;
 
+	/* While it is asleep, `work` is only taken by those who send what is submitted. */
+	pthread_mutex_unlock(&client->work);
 	pthread_mutex_lock(&client->lock);
-	must_sleep = client->submitted == NULL && !client->has_news && !client->closing;
+	must_sleep = client->submitted == NULL && !has_news && !client->closing;
 	client->is_asleep = must_sleep;
 	client->is_blind = is_blind = client->is_read;
 	pthread_mutex_unlock(&client->lock);
-	pthread_mutex_unlock(&client->work);
 	poll(fds, is_blind ? 1 : 2, must_sleep ? sleep_ms(client, next_ns) : 0);
 	reset_fd(&fds[0]);
 	pthread_mutex_lock(&client->work);

@@ -41,8 +41,8 @@ struct sp_redis_batch {
 	bool is_broken;   /* memory was out, or arguments are missing */
 	sp_redis_how how;
 
-	size_t open; /* commands without an answer; the client's */
-	bool is_odd; /* for the second link, if it is ready */
+	size_t open;   /* commands without an answer; the client's */
+	uint64_t turn; /* which link of a single server it is for, if that is ready */
 	sp_redis_value *values;
 	size_t value_count, value_capacity;
 	sp_buffer texts; /* values' texts; offsets, until the batch is done */
@@ -90,7 +90,7 @@ typedef struct sp_redis_link {
 	int fd; /* -1: none */
 	bool wants_write;
 	bool is_listed;   /* in the cluster's map */
-	bool is_second;   /* to a server that has another one, which is counted and logged */
+	bool is_extra;    /* to a server that has another one, which is counted and logged */
 	bool told_down;   /* has been logged */
 	uint32_t failed;  /* attempts in a row */
 	int64_t next_ns;  /* DOWN: the next attempt; CONNECTING: the last moment */
@@ -164,7 +164,7 @@ struct sp_redis_client {
 	pthread_t reader;
 	atomic_bool closing;
 
-	sp_redis_link **links; /* of a single server: two */
+	sp_redis_link **links; /* of a single server: all to it */
 	size_t link_count, link_capacity;
 	uint64_t batches; /* sent */
 	uint64_t random;

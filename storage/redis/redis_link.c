@@ -28,7 +28,6 @@ enum {
 	READ = 64 << 10,       /* bytes at once */
 	OWED = 1 << 20,        /* commands without an answer at most */
 	KEPT_BYTES = 4 << 20,  /* an empty buffer of more is freed */
-	READS_AT_ONCE = 8,
 };
 
 /* ---- what is owed ---- */
@@ -155,7 +154,7 @@ static void become_ready(sp_redis_link *link)
 		sp_log(SP_LOG_INFO, "Redis at %s can be reached again",
 		       sp_redis_server_name(&link->server, name));
 	link->told_down = false;
-	if (!link->is_second)
+	if (!link->is_extra)
 		sp_redis__client_changed(link->client, false, true);
 }
 
@@ -239,42 +238,36 @@ static void shift_input(sp_redis_link *link)
 		sp_buffer_fini(&link->in);
 }
 
-/* Reads what has come; false: the connection is lost. */
-static bool read_some(sp_redis_link *link, bool *more)
+/* Reads some of what has come; epoll tells of the rest. */
+static void read_some(sp_redis_link *link)
 {
 	char *input = sp_buffer_reserve(&link->in, READ);
 	ssize_t n;
 
 	if (input == NULL) {
 		sp_redis__link_lose(link, "no memory for its answers");
-		return false;
+		return;
 	}
 	n = recv(link->fd, input, READ, 0);
 	link->in.size -= (size_t)(READ - (n > 0 ? n : 0));
-	*more = n == READ;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return true;
+		return;
 	if (n <= 0) {
 		sp_redis__link_lose(link, n < 0 ? strerror(errno) : "it has closed the connection");
-		return false;
+		return;
 	}
 	link->heard_ns = sp_clock_now_ns();
 	sp_redis__count(&link->client->bytes_received, (uint64_t)n);
-	if (!read_answers(link))
-		return false;
-	shift_input(link);
-	return true;
+	if (read_answers(link))
+		shift_input(link);
 }
 
 void sp_redis__link_on_event(sp_redis_link *link, uint32_t events)
 {
-	bool more = (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0;
-
 	if ((events & EPOLLOUT) != 0)
 		sp_redis__link_flush(link);
-	for (int i = 0; i < READS_AT_ONCE && more && link->fd >= 0; i++)
-		if (!read_some(link, &more))
-			return;
+	if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 && link->fd >= 0)
+		read_some(link);
 }
 
 /* ---- connecting ---- */
@@ -398,7 +391,7 @@ static void tell(sp_redis_link *link, const char *reason)
 {
 	char name[SP_REDIS_NAME_SIZE];
 
-	if (link->told_down || link->is_second || link->client->closing)
+	if (link->told_down || link->is_extra || link->client->closing)
 		return;
 	sp_log(SP_LOG_WARNING, "Redis at %s cannot be reached: %s",
 	       sp_redis_server_name(&link->server, name), reason);
@@ -430,7 +423,7 @@ void sp_redis__link_lose(sp_redis_link *link, const char *reason)
 	link->sent = link->taken = 0;
 	link->reply.depth = 0;
 	sp_redis__count(&link->client->losses, 1);
-	if (!link->is_second)
+	if (!link->is_extra)
 		sp_redis__client_changed(link->client, before == SP_REDIS_READY, false);
 	/* Those that come meanwhile are not among these. */
 	for (; owed > 0; owed--) {
