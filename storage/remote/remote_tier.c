@@ -21,7 +21,7 @@
 
 enum {
 	CACHE_BLOCK = 32, /* keys that are looked up in the cache together */
-	PIECES = 8,       /* of a read's misses, of at least so many keys: */
+	PIECES = 4,       /* of a read's misses, of at least so many keys: */
 	PIECE_KEYS = 256,
 	MS = 1000000,
 };
