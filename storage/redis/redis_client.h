@@ -19,7 +19,8 @@
  * after the other, each to the server that has its key, and waits for the answers or leaves.
  *
  * A command whose connection is lost, or whose slot moves, is sent again until the batch's
- * deadline: commands must have the same effect when they are run twice.
+ * deadline: commands must have the same effect when they are run twice.  What a replica cannot
+ * answer now (LOADING, MASTERDOWN) is sent to the slot's master.
  *
  * Memory: batches are used again, with their buffers.  A caller that leaves at its deadline
  * releases its batch; the memory stays until Redis has answered or the connection is lost.  There

@@ -17,9 +17,9 @@
 #include "tests/support/redis_process.h"
 
 /*
- * Three masters, each with a replica.  While two threads read, a slot moves, and a master is
- * killed: a row that is found is right, and a key counts as absent only if it is.  Another one is
- * killed while serving_tool publishes.
+ * Three masters, each with a replica.  A replica loses its master.  While two threads read, a slot
+ * moves, and a master is killed: a row that is found is right, and a key counts as absent only if
+ * it is.  Another one is killed while serving_tool publishes.
  */
 enum {
 	MS = 1000000,
@@ -143,22 +143,35 @@ static void join_all(void)
 	}
 }
 
-/* Until a server tells all replicas. */
+/* How many replicas a server names beside the masters of slots. */
+static size_t replicas_told_by(size_t server)
+{
+	static const char *const words[] = {"CLUSTER", "SLOTS"};
+	const sp_redis_how how = patiently();
+	sp_redis_batch *batch = sp_redis_batch_create(admins[server]);
+	const sp_redis_value *value;
+	size_t told = 0;
+
+	add_words(batch, 2, words);
+	assert_ok(sp_redis_batch_run(batch, &how, &err), &err);
+	value = sp_redis_batch_answer(batch, 0);
+	for (int64_t left = value->integer; left > 0; value++)
+		if (value->depth == 1) { /* [first, last, master, replica...] */
+			told += (size_t)value->integer - 3;
+			left--;
+		}
+	sp_redis_batch_release(batch);
+	return told;
+}
+
+/* One that has not heard yet how far a replica is leaves it out. */
 static void wait_for_replicas(size_t server)
 {
-	char text[8192];
-	int told = 0;
+	int left = 4000;
 
-	for (int i = 0; i < 4000 && told != MASTERS; i++) {
-		const char *at = text;
-
-		ask_server(server, text, sizeof(text), WORDS("CLUSTER", "NODES"));
-		for (told = 0; (at = strstr(at, "slave ")) != NULL; at++)
-			told++;
-		if (told != MASTERS)
-			usleep(5000);
-	}
-	assert_int_equal(told, MASTERS);
+	while (replicas_told_by(server) != MASTERS && left-- != 0)
+		usleep(5000);
+	assert_true(left >= 0);
 }
 
 static void make_cluster(void)
@@ -372,6 +385,51 @@ static void assert_masters_are_spared(const reading *r)
 	assert_in_range(after.commands - before.commands, 1, PARTITIONS + 1); /* one for the map */
 }
 
+/* Until replicas answer, too. */
+static void wait_for_connections(const reading *r)
+{
+	sp_redis_counters c = {0};
+
+	for (int i = 0; i < 4000 && c.servers_up != SERVERS; i++) {
+		sp_redis_store_counters(r->store, &c);
+		usleep(1000);
+	}
+	assert_int_equal(c.servers_up, SERVERS);
+}
+
+/* A replica that has no link to its master, and refuses to answer without one. */
+static void cut_off(size_t replica)
+{
+	tell(replica, "CONFIG", "SET", "replica-serve-stale-data", "no");
+	tell(replica, "CONFIG", "SET", "masterauth", "wrong");
+	tell(replica - MASTERS, "CLIENT", "KILL", "TYPE", "replica");
+	wait_for(replica, "replication", "master_link_status:down");
+}
+
+static void join_again(size_t replica)
+{
+	tell(replica, "CONFIG", "SET", "masterauth", "");
+	wait_for(replica, "replication", "master_link_status:up");
+}
+
+static void what_a_replica_cannot_answer_its_master_does(void **state)
+{
+	reading r;
+	uint64_t unanswered;
+
+	(void)state;
+	open_reading(&r, true);
+	wait_for_connections(&r);
+	wait_until_well(&r);
+	cut_off(MASTERS);
+	for (unsigned seed = 0; seed < 2 * KEYS / MANY; seed++) {
+		assert_int_equal(ask(&r, seed * 6, &unanswered), 0);
+		assert_int_equal(unanswered, 0);
+	}
+	join_again(MASTERS);
+	close_reading(&r);
+}
+
 static void readers_survive_moves_and_failures(void **state)
 {
 	static reading r, replicas; /* the threads may outlive a failed test */
@@ -379,7 +437,6 @@ static void readers_survive_moves_and_failures(void **state)
 	uint64_t before;
 
 	(void)state;
-	fill();
 	open_reading(&r, false);
 	open_reading(&replicas, true);
 	wait_until_well(&r);
@@ -691,6 +748,7 @@ static int set_up(void **state)
 			  &err),
 		  &err);
 	arena = sp_arena_create(1 << 16);
+	fill();
 	return 0;
 }
 
@@ -710,6 +768,7 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_a_replica_cannot_answer_its_master_does),
 		cmocka_unit_test(readers_survive_moves_and_failures),
 		cmocka_unit_test(a_failover_leaves_a_publication_whole),
 	};
