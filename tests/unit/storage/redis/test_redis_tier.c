@@ -215,6 +215,7 @@ static void open_scene(scene *s, const sp_redis_store_options *options)
 
 		assert_ok(sp_redis_tier_open(&s->tiers[t], s->store, &table, &err), &err);
 	}
+	assert_ok(sp_redis_store_divide(s->store, &err), &err);
 }
 
 static void close_scene(scene *s)
@@ -1103,6 +1104,32 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static void tables_that_are_not_counted_hold_as_many_rows(void **state)
+{
+	const sp_redis_store_options options = options_of(SP_REDIS_TFRA);
+	sp_redis_table table = {.key_size = 8};
+	sp_redis_store *store;
+	sp_tier *narrow, *wide;
+	size_t least, most;
+
+	(void)state;
+	assert_ok(sp_redis_store_open(&store, &options, &err), &err);
+	table.name = "narrow";
+	table.dim = 2;
+	assert_ok(sp_redis_tier_open(&narrow, store, &table, &err), &err);
+	table.name = "wide";
+	table.dim = 62; /* 256 bytes with the key, 16 times as many */
+	assert_ok(sp_redis_tier_open(&wide, store, &table, &err), &err);
+	assert_ok(sp_redis_store_divide(store, &err), &err);
+	least = narrow->kind->footprint(narrow);
+	most = wide->kind->footprint(wide);
+	assert_in_range(least + most, options.cache_bytes * 9 / 10, options.cache_bytes + 2048);
+	assert_in_range(most / least, 14, 16);
+	sp_tier_release(narrow);
+	sp_tier_release(wide);
+	sp_redis_store_release(store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1128,6 +1155,7 @@ int main(void)
 		cmocka_unit_test(rows_on_the_disk_are_of_one_version),
 		cmocka_unit_test(a_version_that_is_not_there_is_refused),
 		cmocka_unit_test(deeprec_s_other_database_is_found),
+		cmocka_unit_test(tables_that_are_not_counted_hold_as_many_rows),
 	};
 
 	sp_redis_need();
