@@ -11,7 +11,7 @@
 /*
  * A client of one Redis server, or of a Redis Cluster.
  *
- * There is one connection per server of a cluster, and there are two to a single server: reading
+ * There is one connection per server of a cluster, and there are eight to a single server: reading
  * batches take turns, since Redis answers all that it has read of a connection before it writes.
  * Answers are read by a caller that waits, or else by the client's thread.  The thread connects
  * and reconnects by itself, with growing pauses, and in a cluster keeps to the map of slots
