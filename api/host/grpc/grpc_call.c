@@ -310,8 +310,7 @@ sp_status sp_grpc__acquire_named(sp_grpc_call *call, sp_servable *out, sp_bytes 
 			return sp_error_set(err, SP_INVALID,
 					    "failed to get model version from specified version "
 					    "string '%.*s'",
-					    (int)(version.size < 64 ? version.size : 64),
-					    version.data);
+					    sp_bytes_shown(version, 64), version.data);
 	}
 	return acquire(call, out, &selector, err);
 }

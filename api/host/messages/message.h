@@ -41,7 +41,7 @@ SP_MUST_CHECK sp_status sp_message_join(sp_bytes *out, sp_bytes part, sp_arena *
 /* How many bytes of a text of the client an error shows. */
 static inline int sp_message_shown(sp_bytes text)
 {
-	return (int)(text.size < 256 ? text.size : 256);
+	return sp_bytes_shown(text, 256);
 }
 
 enum { SP_MESSAGE_ORDER = 256 };

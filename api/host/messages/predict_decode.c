@@ -214,8 +214,7 @@ static sp_status unknown_output(const sp_message_inputs *out, sp_bytes alias, sp
 	return sp_error_set(err, SP_INVALID,
 			    "output tensor alias not found in signature: %.*s Outputs expected "
 			    "to be in the set {%s}.",
-			    (int)(alias.size < MAX_NAMES ? alias.size : MAX_NAMES), alias.data,
-			    known.text);
+			    sp_bytes_shown(alias, MAX_NAMES), alias.data, known.text);
 }
 
 /* All names of the request: each once, in its order. */
@@ -266,8 +265,7 @@ sp_status sp_predict_message_wrong_inputs(const sp_message_inputs *out, sp_bytes
 		return sp_error_set(err, SP_INVALID,
 				    "input tensor alias not found in signature: %.*s. Inputs "
 				    "expected to be in the set {%s}.",
-				    (int)(sent.first_extra.size < MAX_NAMES ? sent.first_extra.size
-									    : MAX_NAMES),
+				    sp_bytes_shown(sent.first_extra, MAX_NAMES),
 				    sent.first_extra.data, known.text);
 	return sp_error_set(err, SP_INVALID,
 			    "input size does not match signature: %zu!=%zu len({%s}) != "

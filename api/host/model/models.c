@@ -10,7 +10,7 @@
 
 static sp_status fail_not_found(const sp_model_selector *s, sp_status status, sp_error *err)
 {
-	int size = s->name.size < 512 ? (int)s->name.size : 512;
+	int size = sp_bytes_shown(s->name, 512);
 
 	if (s->has_version)
 		return sp_error_set(err, status,
@@ -23,7 +23,7 @@ static sp_status fail_not_found(const sp_model_selector *s, sp_status status, sp
 static sp_status fail_label(sp_bytes label, sp_error *err)
 {
 	return sp_error_set(err, SP_INVALID, "Unrecognized servable version label: %.*s",
-			    label.size < 512 ? (int)label.size : 512, label.data);
+			    sp_bytes_shown(label, 512), label.data);
 }
 
 /* Holds the version if it is the one with that number; SP_ANY_VERSION: whichever it is. */
@@ -350,7 +350,7 @@ void sp_models_set_batcher(sp_models *models, struct sp_batcher *batcher,
 /* `why`: the reason why the model's processor cannot be opened; NULL: none. */
 static sp_status fail_no_status(const sp_model_selector *s, const char *why, sp_error *err)
 {
-	int size = s->name.size < 512 ? (int)s->name.size : 512;
+	int size = sp_bytes_shown(s->name, 512);
 
 	if (s->has_version)
 		return sp_error_set(err, SP_NOT_FOUND, "Could not find version %lld of model %.*s",

@@ -20,11 +20,6 @@ typedef struct change {
 	sp_model_config *config;         /* the model in it; NULL: it is not in it */
 } change;
 
-static int shown(sp_bytes text)
-{
-	return text.size < 512 ? (int)text.size : 512;
-}
-
 static const char *name_of(const change *c)
 {
 	return c->managed->public.name;
@@ -140,7 +135,7 @@ static sp_status load_model(change *c, sp_error *err)
 		return sp_error_set(err, SP_NOT_FOUND,
 				    "model %.*s is not known; the order is to have its "
 				    "configuration: {\"base_path\": ...}",
-				    shown(c->order->model), c->order->model.data);
+				    sp_bytes_shown(c->order->model, 512), c->order->model.data);
 	}
 	c->config->is_unloaded = false;
 	return SP_OK;
@@ -185,7 +180,7 @@ static sp_status remove_label(const change *c, sp_error *err)
 	if (kept != count)
 		return SP_OK;
 	return sp_error_set(err, SP_NOT_FOUND, "model %s has no label %.*s", name_of(c),
-			    shown(c->order->label), c->order->label.data);
+			    sp_bytes_shown(c->order->label, 512), c->order->label.data);
 }
 
 /* The labels are those in effect, which a configuration whose labels failed has not changed. */
@@ -214,7 +209,7 @@ static sp_status make_change(change *c, sp_error *err)
 		return load_model(c, err);
 	if (!is_served)
 		return sp_error_set(err, SP_NOT_FOUND, "Could not find any versions of model %.*s",
-				    shown(c->order->model), c->order->model.data);
+				    sp_bytes_shown(c->order->model, 512), c->order->model.data);
 	c->config->by_order = true;
 	switch (c->order->kind) {
 	case SP_MODEL_ORDER_LOAD:
@@ -314,7 +309,8 @@ static sp_status wait_for(sp_models *models, const sp_managed_model *model,
 	case SP_MODEL_ORDER_UNLOAD:
 		return wait_unloaded(models, model, order->version, err);
 	case SP_MODEL_ORDER_ASSIGN:
-		snprintf(name, sizeof(name), "%.*s", shown(order->label), order->label.data);
+		snprintf(name, sizeof(name), "%.*s", sp_bytes_shown(order->label, 512),
+			 order->label.data);
 		label.label = name;
 		return sp_models__check_label(models, model, &label, err);
 	case SP_MODEL_ORDER_REMOVE:
@@ -366,9 +362,9 @@ static void log_order(const sp_model_order *order)
 	if (order->version >= 0)
 		snprintf(version, sizeof(version), " version %lld", (long long)order->version);
 	if (order->label.size != 0)
-		snprintf(label, sizeof(label), " label %.*s", shown(order->label),
+		snprintf(label, sizeof(label), " label %.*s", sp_bytes_shown(order->label, 512),
 			 order->label.data);
-	sp_log(SP_LOG_INFO, "model %.*s: %s%s%s by order of %s", shown(order->model),
+	sp_log(SP_LOG_INFO, "model %.*s: %s%s%s by order of %s", sp_bytes_shown(order->model, 512),
 	       order->model.data, names[order->kind], label, version, order->by);
 }
 

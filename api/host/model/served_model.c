@@ -151,8 +151,7 @@ static sp_status write_config(sp_served_model *model, const sp_served_source *so
 	sp_buffer_append_char(&out, '}');
 	model->config = sp_buffer_take(&out, &size);
 	sp_buffer_fini(&out);
-	return model->config != NULL ? SP_OK
-				     : sp_error_set(err, SP_NO_MEMORY, "no memory for the model");
+	return model->config != NULL ? SP_OK : sp_no_memory(err, "the model");
 }
 
 /* What overrides members of the configuration, as JSON; NULL when out of memory. */
@@ -187,7 +186,7 @@ static sp_status override(sp_served_model *model, const char *overrides, sp_erro
 	sp_free(model->config);
 	model->config = sp_alloc_text(config);
 	if (model->config == NULL)
-		status = sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+		status = sp_no_memory(err, "the configuration");
 	serving_processor_free(config);
 	return status;
 }

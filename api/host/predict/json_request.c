@@ -159,7 +159,7 @@ static sp_status prepare(sp_json_request *request, const sp_host_signature *sign
 	size_t have = request->input_capacity, need = signature->input_count;
 
 	if (need > have && !grow(request, need))
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu inputs", need);
+		return sp_no_memory(err, "%zu inputs", need);
 	request->member_count = 0;
 	request->named.signature = signature;
 	for (size_t i = 0; i < need; i++) {
@@ -252,7 +252,7 @@ static sp_status element_error(sp_status status, size_t item, sp_bytes key, sp_e
 				       item);
 	return sp_error_prefix(
 		err, status, "Failed to process element: %zu key: %.*s of 'instances' list. Error",
-		item, key.size < 64 ? (int)key.size : 64, key.data);
+		item, sp_bytes_shown(key, 64), key.data);
 }
 
 /* Whether the text of the n-th member of the first instance follows. */
@@ -274,7 +274,7 @@ static sp_status find_member(sp_json_request *request, const sp_host_signature *
 
 	if (index < 0)
 		return sp_error_set(err, SP_INVALID, "JSON object: does not have named input: %.*s",
-				    key.size < 64 ? (int)key.size : 64, key.data);
+				    sp_bytes_shown(key, 64), key.data);
 	*out = (size_t)index;
 	if (item == 0 && n == request->member_count && n < signature->input_count &&
 	    (n != 0 || !sp_bytes_equal_text(key, "b64"))) {

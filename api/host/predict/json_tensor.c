@@ -58,15 +58,14 @@ static sp_status grow(sp_json_elements *elements, size_t size, sp_error *err)
 	least += least / 16;
 	bytes = sp_budget_grow(elements->budget, old, least, bytes > least ? bytes : least);
 	if (bytes == 0)
-		return sp_error_set(err, SP_NO_MEMORY,
-				    "no memory for a tensor of %zu bytes: the memory for requests "
+		return sp_no_memory(err,
+				    "a tensor of %zu bytes: the memory for requests "
 				    "is used up",
 				    least);
 	data = sp_alloc_resize(elements->data, bytes, 1);
 	if (data == NULL) {
 		sp_budget_shrink(elements->budget, bytes, old);
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a tensor of %zu bytes",
-				    bytes);
+		return sp_no_memory(err, "a tensor of %zu bytes", bytes);
 	}
 	elements->data = data;
 	elements->capacity_bytes = bytes;
@@ -257,7 +256,7 @@ sp_status sp_json_read_base64(sp_json_reader *reader, sp_bytes *out, sp_arena *a
 	case SP_BASE64_NO_MEMORY:
 		break;
 	}
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for a string");
+	return sp_no_memory(err, "a string");
 }
 
 static sp_status read_base64(input *in, sp_bytes *out)
