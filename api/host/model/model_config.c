@@ -382,18 +382,9 @@ static sp_status read_percent(void *out, const sp_config_field *field, sp_arena 
 
 #define SHARE(member) offsetof(sp_configured_share, member)
 
-static const sp_config_member share_members[] = {
-	{"label", SHARE(label), sp_config_read_text, false},
-	{"version", SHARE(version), read_version, false},
-	{"percent", SHARE(percent), read_percent, false},
-	END};
-
-static sp_status read_share(void *out, const sp_config_field *field, sp_arena *arena, sp_error *err)
+static sp_status check_share(const sp_configured_share *share, const sp_config_field *field,
+			     sp_error *err)
 {
-	sp_configured_share *share = out;
-
-	*share = (sp_configured_share){.version = -1};
-	SP_TRY(sp_config_read_message(share, field, "share", share_members, arena, err));
 	return (share->label == NULL) != (share->version < 0)
 		       ? SP_OK
 		       : sp_config_fail(field, "either a label or a version is needed", err);
@@ -401,11 +392,20 @@ static sp_status read_share(void *out, const sp_config_field *field, sp_arena *a
 
 static sp_status add_share(void *out, const sp_config_field *field, sp_arena *arena, sp_error *err)
 {
+	static const sp_config_member members[] = {
+		{"label", SHARE(label), sp_config_read_text, false},
+		{"version", SHARE(version), read_version, false},
+		{"percent", SHARE(percent), read_percent, false},
+		END};
 	sp_configured_traffic *traffic = out;
+	sp_configured_share *share = &traffic->shares[traffic->share_count];
 
 	if (traffic->share_count == sizeof(traffic->shares) / sizeof(traffic->shares[0]))
 		return sp_config_fail(field, "too many shares", err);
-	return read_share(&traffic->shares[traffic->share_count++], field, arena, err);
+	traffic->share_count++;
+	*share = (sp_configured_share){.version = -1};
+	SP_TRY(sp_config_read_message(share, field, "share", members, arena, err));
+	return check_share(share, field, err);
 }
 
 #define TRAFFIC(member) offsetof(sp_configured_traffic, member)
@@ -434,12 +434,11 @@ static sp_status read_shadow(void *out, const sp_config_field *field, sp_arena *
 		END};
 	sp_configured_traffic *traffic = out;
 
+	traffic->shadow = (sp_configured_share){.version = -1};
 	SP_TRY(sp_config_read_message(out, field, "shadow", members, arena, err));
 	if (traffic->tolerance < 0)
 		return sp_config_fail(field, "the tolerance is negative", err);
-	return (traffic->shadow.label == NULL) != (traffic->shadow.version < 0)
-		       ? SP_OK
-		       : sp_config_fail(field, "either a label or a version is needed", err);
+	return check_share(&traffic->shadow, field, err);
 }
 
 static sp_status read_batching(void *out, const sp_config_field *field, sp_arena *arena,
