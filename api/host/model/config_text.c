@@ -480,7 +480,7 @@ sp_status sp_config_read_message(void *out, const sp_config_field *field, const 
 static sp_status read_wrapped(void *out, const sp_config_field *field, sp_config_read *read,
 			      sp_arena *arena, sp_error *err)
 {
-	const sp_config_member members[] = {{"value", 0, read, false}, {NULL, 0, NULL, false}};
+	const sp_config_member members[] = {{"value", 0, read, false}, {0}};
 
 	return sp_config_read_message(out, field, "google.protobuf wrapper", members, arena, err);
 }

@@ -359,22 +359,6 @@ static sp_status fail_no_status(const sp_model_selector *s, const char *why, sp_
 			    size, s->name.data, why != NULL ? ": " : "", why != NULL ? why : "");
 }
 
-/* Adds what the library reports of the versions in a folder that it follows. */
-static sp_status put_report(sp_version_statuses *out, const sp_served_model *served,
-			    sp_arena *arena, sp_error *err)
-{
-	char *json = serving_processor_versions(served->processor);
-	char *copy = json != NULL ? sp_arena_text(arena, sp_bytes_of(json)) : NULL;
-	sp_versions_report report;
-
-	serving_processor_free(json);
-	if (copy == NULL)
-		return sp_no_memory(err, "the versions");
-	SP_TRY(sp_versions_report_read(&report, copy, arena, err));
-	sp_version_statuses_put_report(out, &report);
-	return SP_OK;
-}
-
 /* Views of the arena, since the lock does not protect them afterwards. */
 static bool put_one(sp_version_statuses *out, int64_t version, sp_version_state state, int code,
 		    const char *why, sp_arena *arena)
@@ -431,16 +415,21 @@ static sp_served_model *hold_following(const sp_managed_model *model)
 	return NULL;
 }
 
-/* Adds what a processor reports; its live version is available, whatever the report calls it. */
-static sp_status put_following(sp_version_statuses *out, sp_served_model *served, sp_arena *arena,
-			       sp_error *err)
+/*
+ * Adds what a processor reports of the folder that it follows; its live version is available,
+ * whatever the report calls it.
+ */
+static sp_status put_following(sp_version_statuses *out, const sp_served_model *served,
+			       sp_arena *arena, sp_error *err)
 {
 	serving_processor_handle *live = serving_processor_acquire(served->processor);
-	sp_version_status status = {.version = sp_served_model_version_of(served, live),
-				    .state = SP_VERSION_AVAILABLE};
+	const sp_version_status status = {.version = sp_served_model_version_of(served, live),
+					  .state = SP_VERSION_AVAILABLE};
+	sp_versions_report report;
 
 	serving_processor_release(live);
-	SP_TRY(put_report(out, served, arena, err));
+	SP_TRY(sp_versions_report_ask(&report, served->processor, arena, err));
+	sp_version_statuses_put_report(out, &report);
 	sp_version_statuses_put(out, &status);
 	return SP_OK;
 }
@@ -463,35 +452,28 @@ static bool narrow(sp_version_statuses *list, int64_t version)
 	return true;
 }
 
-static sp_status collect(sp_models *models, const sp_model_selector *selector,
-			 sp_version_statuses *out, int64_t *version, sp_served_model **served,
-			 const char **why, sp_arena *arena, sp_error *err)
-{
-	const sp_managed_model *model = sp_models__find(models, selector->name);
-
-	if (model == NULL)
-		return SP_OK;
-	if (selector->label.size != 0 && !sp_models__find_label(model, selector->label, version))
-		return fail_label(selector->label, err);
-	if (!put_units(out, model, arena))
-		return sp_no_memory(err, "the versions");
-	*served = hold_following(model);
-	*why = why_without_version(model, arena);
-	return SP_OK;
-}
-
 sp_status sp_models_statuses(sp_models *models, const sp_model_selector *selector,
 			     sp_version_statuses *out, sp_arena *arena, sp_error *err)
 {
 	bool all = !selector->has_version && selector->label.size == 0;
 	int64_t version = selector->version;
 	sp_served_model *served = NULL;
+	const sp_managed_model *model;
 	const char *why = NULL;
-	sp_status status;
+	sp_status status = SP_OK;
 
 	out->count = 0;
 	pthread_mutex_lock(&models->lock);
-	status = collect(models, selector, out, &version, &served, &why, arena, err);
+	model = sp_models__find(models, selector->name);
+	if (model != NULL && selector->label.size != 0 &&
+	    !sp_models__find_label(model, selector->label, &version)) {
+		status = fail_label(selector->label, err);
+	} else if (model != NULL && !put_units(out, model, arena)) {
+		status = sp_no_memory(err, "the versions");
+	} else if (model != NULL) {
+		served = hold_following(model);
+		why = why_without_version(model, arena);
+	}
 	pthread_mutex_unlock(&models->lock);
 	if (served != NULL) {
 		status = put_following(out, served, arena, err);
