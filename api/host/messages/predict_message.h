@@ -32,9 +32,8 @@ SP_MUST_CHECK sp_status sp_model_spec_decode(sp_model_spec *out, sp_bytes messag
 /* Reads the model_spec, field 1, of a request; the rest is looked at by its decoder. */
 SP_MUST_CHECK sp_status sp_model_spec_find(sp_model_spec *out, sp_bytes request, sp_error *err);
 
-/* Bytes of a ModelSpec, and the message; version -1: none. */
-size_t sp_model_spec_size(const sp_model_spec *spec);
-unsigned char *sp_model_spec_put(unsigned char *at, const sp_model_spec *spec);
+/* Appends a ModelSpec as field `number`, which is below 16; a failure is remembered in `out`. */
+void sp_model_spec_append(sp_buffer *out, uint32_t number, const sp_model_spec *spec);
 
 /*
  * Reads inputs and output_filter.  Inputs of the signature may be missing: out->given says how many

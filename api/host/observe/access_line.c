@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "api/host/json/json_writer.h"
+#include "base/hex.h"
 
 static void write_text(sp_buffer *out, const char *key, sp_bytes text)
 {
@@ -83,7 +84,7 @@ static void write_ids(sp_buffer *out, const sp_observed *o)
 	char id[SP_TRACE_ID_TEXT];
 
 	if (o->trace.known) {
-		sp_trace_print_id(id, o->trace.trace_id, SP_TRACE_ID);
+		sp_hex_print(id, o->trace.trace_id, SP_TRACE_ID);
 		write_text(out, "trace_id", sp_bytes_of(id));
 	}
 	write_text(out, "request_id", sp_http_head_get(o->outcome->head, "x-request-id"));

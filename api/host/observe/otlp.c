@@ -7,6 +7,7 @@
 
 #include "api/host/json/json_writer.h"
 #include "api/serving_processor.h"
+#include "base/hex.h"
 
 /* OTLP's numbers of a span's kind and of the status of one that has failed. */
 enum { KIND_INTERNAL = 1, KIND_SERVER = 2, STATUS_ERROR = 2 };
@@ -169,12 +170,12 @@ static void begin_span(sp_buffer *out, const sp_span_call *call, const span *s)
 
 	if (out->size != 0 && out->data[out->size - 1] == '}')
 		sp_buffer_append_char(out, ',');
-	sp_trace_print_id(id, call->trace.trace_id, SP_TRACE_ID);
+	sp_hex_print(id, call->trace.trace_id, SP_TRACE_ID);
 	sp_buffer_printf(out, "{\"traceId\":\"%s\"", id);
-	sp_trace_print_id(id, s->id, SP_SPAN_ID);
+	sp_hex_print(id, s->id, SP_SPAN_ID);
 	sp_buffer_printf(out, ",\"spanId\":\"%s\"", id);
 	if (s->parent != NULL) {
-		sp_trace_print_id(id, s->parent, SP_SPAN_ID);
+		sp_hex_print(id, s->parent, SP_SPAN_ID);
 		sp_buffer_printf(out, ",\"parentSpanId\":\"%s\"", id);
 	}
 	sp_json_write_key(out, "name", false);
