@@ -53,9 +53,13 @@ typedef struct sp_predict_entry {
 SP_MUST_CHECK sp_status sp_predict__entry(sp_predict_entry *out, sp_bytes message, sp_arena *arena,
 					  sp_error *err);
 
-/* The tensor of that name, whatever the signature; SP_NOT_FOUND if the request has none. */
+/*
+ * The tensor of that name, whatever the signature; SP_NOT_FOUND if the request has none.
+ *
+ * arrays  the request is EAS's: tensors are ArrayProtos
+ */
 SP_MUST_CHECK sp_status sp_predict_message_find(serving_processor_tensor *out, sp_bytes name,
-						sp_bytes message, sp_message_memory *memory,
+						sp_bytes message, bool arrays, sp_arena *arena,
 						sp_error *err);
 
 /* SP_INVALID: which inputs of the request are missing, and which the signature lacks. */
