@@ -122,9 +122,9 @@ sp_status sp_model_folder_find(sp_model_folder *out, const char *path, sp_error 
 
 static void write_text(sp_buffer *out, const char *key, const char *value)
 {
-	sp_json_write_string(out, sp_bytes_of(key));
+	sp_json_text_append(out, sp_bytes_of(key));
 	sp_buffer_append_char(out, ':');
-	sp_json_write_string(out, sp_bytes_of(value));
+	sp_json_text_append(out, sp_bytes_of(value));
 	sp_buffer_append_char(out, ',');
 }
 
@@ -176,7 +176,7 @@ static char *write_overrides(const sp_served_source *source)
 	if (source->log_level != NULL)
 		write_text(&out, "log_level", source->log_level);
 	sp_buffer_append_text(&out, "\"model_name\":");
-	sp_json_write_string(&out, sp_bytes_of(source->model_name));
+	sp_json_text_append(&out, sp_bytes_of(source->model_name));
 	sp_buffer_append_char(&out, '}');
 	text = sp_buffer_take(&out, &size);
 	sp_buffer_fini(&out);

@@ -61,27 +61,23 @@ struct sp_json_request {
 	sp_json_parsed parsed;
 };
 
-sp_json_request *sp_json_request_create(void)
+sp_json_request *sp_json_request_create(sp_budget *budget)
 {
 	sp_json_request *request = sp_alloc_zero(1, sizeof(*request));
 
 	if (request == NULL)
 		return NULL;
+	request->budget = budget;
 	sp_json_reader_init(&request->reader, (sp_bytes){"", 0});
+	sp_buffer_set_budget(&request->reader.nesting, budget);
 	request->arena = sp_arena_create(ARENA_CHUNK);
 	request->memory = (sp_message_memory){request->arena, request->order};
 	if (request->arena == NULL) {
 		sp_json_request_destroy(request);
 		return NULL;
 	}
-	return request;
-}
-
-void sp_json_request_set_budget(sp_json_request *request, sp_budget *budget)
-{
-	request->budget = budget;
 	sp_arena_set_budget(request->arena, budget);
-	sp_buffer_set_budget(&request->reader.nesting, budget);
+	return request;
 }
 
 void sp_json_request_destroy(sp_json_request *request)

@@ -127,28 +127,18 @@ static sp_status read_float(input *in)
 	return check_range(in, &number, *(double *)slot);
 }
 
-static sp_status read_i64(input *in)
+/* For integers of 64 bits. */
+static sp_status read_wide(input *in, bool is_signed)
 {
 	sp_json_number number;
 	void *slot;
 
 	SP_TRY(read_number(in, &number));
 	SP_TRY(reserve(in, sizeof(int64_t), &slot));
-	if (!sp_json_number_to_i64(&number, slot))
-		return type_error(in, number.text);
-	return SP_OK;
-}
-
-static sp_status read_u64(input *in)
-{
-	sp_json_number number;
-	void *slot;
-
-	SP_TRY(read_number(in, &number));
-	SP_TRY(reserve(in, sizeof(uint64_t), &slot));
-	if (!sp_json_number_to_u64(&number, slot))
-		return type_error(in, number.text);
-	return SP_OK;
+	return (is_signed ? sp_json_number_to_i64(&number, slot)
+			  : sp_json_number_to_u64(&number, slot))
+		       ? SP_OK
+		       : type_error(in, number.text);
 }
 
 /* For integers of 32 bits and fewer. */
@@ -299,9 +289,9 @@ static sp_status read_element(input *in)
 	case SERVING_PROCESSOR_DOUBLE:
 		return read_float(in);
 	case SERVING_PROCESSOR_INT64:
-		return read_i64(in);
+		return read_wide(in, true);
 	case SERVING_PROCESSOR_UINT64:
-		return read_u64(in);
+		return read_wide(in, false);
 	case SERVING_PROCESSOR_INT32:
 		return read_small(in, INT32_MIN, INT32_MAX, 4);
 	case SERVING_PROCESSOR_UINT32:
