@@ -7,7 +7,6 @@
 #include "api/host/model/version_policy.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/folder.h"
 #include "base/log.h"
 
@@ -140,13 +139,9 @@ static sp_status list_numbered(found_versions *out, const char *base, sp_error *
 	SP_NEED_MEMORY(arena, err, "the versions");
 	status = sp_folder_list(&folder, base, arena, err);
 	for (size_t i = 0; status == SP_OK && i < folder.count; i++) {
-		int64_t version = sp_version_of_name(folder.names[i]);
-		char path[PATH_MAX];
+		int64_t version = sp_version_of_folder(base, folder.names[i]);
 
-		if (version >= 0 &&
-		    snprintf(path, sizeof(path), "%s/%s", base, folder.names[i]) <
-			    (int)sizeof(path) &&
-		    sp_file_is_directory(path))
+		if (version >= 0)
 			status = add_found(out, version, folder.names[i], err);
 	}
 	sp_arena_destroy(arena);
