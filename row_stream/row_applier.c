@@ -13,6 +13,7 @@ typedef struct partition {
 	uint64_t committed; /* the batch whose commit it has brought, while it waits; 0: it does not
 			     */
 	uint64_t messages;  /* of rows since the last commit message */
+	uint64_t batch;     /* of the last commit message */
 } partition;
 
 struct sp_row_applier {
@@ -135,7 +136,7 @@ static bool find_table(sp_row_applier *applier, const sp_received_message *messa
 	return false;
 }
 
-/* Skips messages for other checkpoints and of batches that are visible. */
+/* Skips messages for other checkpoints and of batches that the partition has brought already. */
 static bool is_for_these_tables(sp_row_applier *applier, const sp_received_message *message,
 				const sp_row_message *parsed)
 {
@@ -145,7 +146,7 @@ static bool is_for_these_tables(sp_row_applier *applier, const sp_received_messa
 		skip(applier, message, SP_ROW_SKIP_VERSION, "");
 		return false;
 	}
-	if (parsed->batch <= applier->batch) {
+	if (parsed->batch <= applier->partitions[message->partition].batch) {
 		skip(applier, message, SP_ROW_SKIP_BATCH, "");
 		return false;
 	}
@@ -194,6 +195,10 @@ static void handle_commit(sp_row_applier *applier, const sp_received_message *me
 	if (from->messages != commit->messages)
 		add(&applier->incomplete, 1);
 	from->messages = 0;
+	from->batch = commit->batch;
+	/* A batch that is visible without a partition that was found late: with the next one. */
+	if (commit->batch <= applier->batch)
+		return;
 	from->committed = commit->batch;
 	commit_when_aligned(applier);
 }

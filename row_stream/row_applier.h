@@ -27,7 +27,7 @@ typedef enum sp_row_skip {
 	SP_ROW_SKIP_TABLE,   /* the model has no such table */
 	SP_ROW_SKIP_WIDTH,   /* the table's rows have another size */
 	SP_ROW_SKIP_VERSION, /* for another full checkpoint */
-	SP_ROW_SKIP_BATCH,   /* the batch is visible already */
+	SP_ROW_SKIP_BATCH,   /* the partition has brought the batch already */
 	SP_ROW_SKIP_VALUES,  /* rows that are not finite, and those of keys -1 and -2 */
 	SP_ROW_SKIPS,        /* how many there are */
 } sp_row_skip;

@@ -152,6 +152,32 @@ static void a_batch_is_visible_when_all_partitions_have_its_commit(void **state)
 	close_scene(&s);
 }
 
+static void a_partition_that_is_found_late_loses_no_rows(void **state)
+{
+	sp_error err;
+	scene s;
+
+	(void)state;
+	open_scene(&s, false, 1, 64 << 20);
+	send_rows(&s, 0, ITEMS(1, 10, 1));
+	send_commit(&s, 0, 1, 1);
+	assert_int_equal(count(&s).batch, 1);
+	assert_ok(sp_row_applier_set_partitions(s.applier, 2, &err), &err);
+	send_rows(&s, 1, ITEMS(1, 20, 1));
+	send_commit(&s, 1, 1, 1); /* batch 1 is visible: nothing to wait for */
+	assert_false(sp_row_applier_is_blocked(s.applier, 1));
+	assert_true(see(&s, 0, 20) == -1);
+	send_rows(&s, 1, ITEMS(1, 20, 5)); /* batch 1 again */
+	assert_int_equal(count(&s).skipped[SP_ROW_SKIP_BATCH], 1);
+	send_rows(&s, 0, ITEMS(2, 10, 2));
+	send_commit(&s, 0, 2, 1);
+	assert_true(sp_row_applier_is_blocked(s.applier, 0) && see(&s, 0, 10) == 1);
+	send_commit(&s, 1, 2, 0);
+	assert_true(count(&s).batch == 2 && see(&s, 0, 10) == 2 && see(&s, 0, 20) == 1);
+	assert_int_equal(count(&s).incomplete_batches, 0);
+	close_scene(&s);
+}
+
 static void what_is_not_for_these_tables_is_skipped_and_counted(void **state)
 {
 	sp_stream_rows rows = ITEMS(2, 1, 5);
@@ -240,6 +266,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_batch_is_visible_when_all_partitions_have_its_commit),
+		cmocka_unit_test(a_partition_that_is_found_late_loses_no_rows),
 		cmocka_unit_test(what_is_not_for_these_tables_is_skipped_and_counted),
 		cmocka_unit_test(rows_without_batches_are_visible_after_a_while),
 		cmocka_unit_test(a_message_that_does_not_fit_goes_on_later),
