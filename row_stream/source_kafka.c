@@ -34,7 +34,6 @@ typedef struct partition {
 	rd_kafka_queue_t *queue;
 	rd_kafka_message_t *messages[BATCH];
 	size_t count, next;
-	int64_t mark_offset;           /* until the first message has come; -1: none */
 	int64_t target;                /* the end of the partition when it was found */
 	atomic_int_least64_t position; /* of the next message */
 	atomic_int_least64_t read_ms;  /* the time of the last message; 0: none */
@@ -100,13 +99,13 @@ static sp_status set_properties(rd_kafka_conf_t *settings, const char *propertie
 	return status;
 }
 
-/* The configured properties may override these. */
+/* The configured properties may override these.  "error": restart_at_oldest() handles it. */
 static sp_status set_defaults(rd_kafka_conf_t *settings, sp_error *err)
 {
 	static const char *const defaults[][2] = {
 		{"client.id", "serving-processor"},
 		{"enable.partition.eof", "true"},
-		{"auto.offset.reset", "earliest"},
+		{"auto.offset.reset", "error"},
 		{"queued.min.messages", "1000000"}, /* bounded by bytes alone */
 		{"fetch.wait.max.ms", "25"},
 		{"fetch.error.backoff.ms", "100"},
@@ -315,13 +314,7 @@ static sp_status find_offsets(sp_row_source *source, partition *p, int64_t *begi
 
 	if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
 		return sp_error_set(err, SP_IO, "topic '%s': %s", t->name, rd_kafka_err2str(code));
-	p->mark_offset = offset;
 	p->target = end;
-	if (offset > end)
-		sp_log(SP_LOG_WARNING,
-		       "row stream: partition %d of topic '%s' ends at %" PRId64
-		       ", before offset %" PRId64 " of the mark",
-		       (int)p->number, t->name, end, offset);
 	if (offset < 0 && source->mark.timestamp_ms >= 0) {
 		SP_TRY(find_offset_of_time(source, t, p->number, &offset, err));
 		offset = offset >= 0 ? offset : end;
@@ -329,7 +322,7 @@ static sp_status find_offsets(sp_row_source *source, partition *p, int64_t *begi
 	if (offset < 0)
 		offset = source->from_end ? end : first;
 	*begin = offset;
-	atomic_store(&p->position, offset);
+	atomic_store(&p->position, offset <= end ? offset : first);
 	return SP_OK;
 }
 
@@ -442,11 +435,32 @@ size_t sp_row_source_partitions(const sp_row_source *source)
 
 /* ------------------------------------------------------------------ messages */
 
+/* Kafka deleted what was to be read next, or the topic was created anew and is shorter. */
+static void restart_at_oldest(sp_row_source *source, partition *p,
+			      const rd_kafka_message_t *message)
+{
+	const topic *t = &source->topics[p->topic];
+
+	atomic_fetch_add_explicit(&source->errors, 1, memory_order_relaxed);
+	sp_log_limited(&source->log, SP_LOG_WARNING,
+		       "row stream: partition %d of topic '%s' has no offset %" PRId64
+		       " any more: its oldest message is next",
+		       (int)p->number, t->name, message->offset);
+	rd_kafka_consume_stop(t->handle, p->number);
+	if (rd_kafka_consume_start_queue(t->handle, p->number, RD_KAFKA_OFFSET_BEGINNING,
+					 p->queue) != 0)
+		count_error(source, t->name, rd_kafka_err2str(rd_kafka_last_error()));
+}
+
 /* The end of the partition, or an error. */
 static void on_event(sp_row_source *source, partition *p, const rd_kafka_message_t *message)
 {
 	const topic *t = &source->topics[p->topic];
 
+	if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET) {
+		restart_at_oldest(source, p, message);
+		return;
+	}
 	if (message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF) {
 		count_error(source, t->name, rd_kafka_message_errstr(message));
 		return;
@@ -457,15 +471,8 @@ static void on_event(sp_row_source *source, partition *p, const rd_kafka_message
 
 static void on_message(sp_row_source *source, partition *p, const rd_kafka_message_t *message)
 {
-	const topic *t = &source->topics[p->topic];
 	int64_t time_ms = rd_kafka_message_timestamp(message, NULL);
 
-	if (p->mark_offset >= 0 && message->offset > p->mark_offset)
-		sp_log(SP_LOG_WARNING,
-		       "row stream: partition %d of topic '%s' begins at offset %" PRId64
-		       ": the messages from %" PRId64 " on, of the mark, are gone",
-		       (int)p->number, t->name, message->offset, p->mark_offset);
-	p->mark_offset = -1;
 	atomic_store_explicit(&p->position, message->offset + 1, memory_order_release);
 	atomic_store_explicit(&p->read_ms, time_ms > 0 ? time_ms : 0, memory_order_relaxed);
 	atomic_store_explicit(&source->connected, true, memory_order_relaxed);

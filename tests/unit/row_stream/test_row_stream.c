@@ -24,6 +24,7 @@ typedef struct scene {
 	sp_table *tables[2];
 	sp_row_stream *stream;
 	char folder[32], prefix[64], mark[80];
+	char restart[256]; /* a line of the log */
 } scene;
 
 static void drop_line(void *context, int level, const char *line)
@@ -31,6 +32,15 @@ static void drop_line(void *context, int level, const char *line)
 	(void)context;
 	(void)level;
 	(void)line;
+}
+
+static void keep_restart(void *context, int level, const char *line)
+{
+	scene *s = context;
+
+	(void)level;
+	if (strstr(line, "oldest message") != NULL)
+		snprintf(s->restart, sizeof(s->restart), "%s", line);
 }
 
 static int set_up(void **state)
@@ -274,6 +284,24 @@ static void a_topic_and_a_broker_may_come_later(void **state)
 	assert_true(tell(s).lag.connected);
 }
 
+static void what_a_topic_has_no_longer_is_told_and_the_oldest_message_is_next(void **state)
+{
+	scene *s = *state;
+	FILE *mark = fopen(s->mark, "w");
+
+	fprintf(mark, "offset sp_rows.ctr 0 4000\noffset sp_rows.ctr 1 2\n");
+	fclose(mark);
+	sp_kafka_cluster_add_topic(s->cluster, "sp_rows.ctr", 2);
+	for (uint64_t batch = 1; batch < 4; batch++)
+		send_batch(s, batch, (float)batch);
+	sp_log_set_sink(keep_restart, s);
+	open_stream(s, false);
+	assert_caught_up(s);
+	assert_true(see(s, 0, 1) == 3 && tell(s).applied.messages == 7 && tell(s).lag.errors == 1);
+	assert_non_null(strstr(s->restart, "partition 0 of topic 'sp_rows.ctr' has no offset 4000 "
+					   "any more: its oldest message is next"));
+}
+
 static void above_the_memory_limit_reading_pauses(void **state)
 {
 	sp_stream_rows rows = {.count = 30000, .value = 4};
@@ -316,6 +344,9 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_topic_and_a_broker_may_come_later, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(
+			what_a_topic_has_no_longer_is_told_and_the_oldest_message_is_next, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(above_the_memory_limit_reading_pauses, set_up,
 						tear_down),
 		cmocka_unit_test(names_of_topics_have_what_kafka_allows),
