@@ -24,7 +24,7 @@ typedef struct sp_row_source_options {
 	size_t topic_count;
 	const sp_stream_mark *mark; /* where to begin; copied */
 	bool from_end; /* where the mark has no offset or time: begin at the end, not at the oldest
-			*/
+			  message; what is found later begins at its oldest one in any case */
 } sp_row_source_options;
 
 /* Whether the build has librdkafka; if not, open() and check() fail with SP_UNSUPPORTED. */
@@ -40,8 +40,8 @@ SP_MUST_CHECK sp_status sp_row_source_open(sp_row_source **out,
 void sp_row_source_close(sp_row_source *source); /* NULL is fine */
 
 /*
- * Finds and starts the partitions of topics that have none yet.  SP_NOT_FOUND if a topic does not
- * exist yet, SP_IO if no broker answers within a second: to be called again later.
+ * Finds and starts partitions that are not read yet.  SP_NOT_FOUND if a topic does not exist yet,
+ * SP_IO if no broker answers within a second: to be called again later.
  */
 SP_MUST_CHECK sp_status sp_row_source_find_partitions(sp_row_source *source, sp_error *err);
 

@@ -15,7 +15,7 @@ enum {
 	IDLE_MS = 100,     /* longest sleep */
 	PAUSED_MS = 10,    /* between two attempts while memory is short */
 	CONNECT_MS = 1000, /* between two attempts to reach a broker */
-	SEARCH_MS = 30000, /* between two searches for missing topics, while others are read */
+	SEARCH_MS = 30000, /* between two searches for topics and partitions, while some are read */
 	NS_PER_MS = 1000000,
 };
 
@@ -44,8 +44,9 @@ struct sp_row_stream {
 	/* Used by the thread only. */
 	pending_message *pending; /* [partitions] */
 	size_t partition_count;
-	bool has_all_topics;
-	int64_t search_ns; /* when to search again */
+	bool has_all_topics;     /* has been so */
+	sp_status search_status; /* of the last search */
+	int64_t search_ns;       /* when to search again */
 };
 
 /* ------------------------------------------------------------------ the thread */
@@ -73,15 +74,19 @@ static void search_topics(sp_row_stream *stream)
 	sp_error why = {.status = SP_OK};
 	sp_status status, grown;
 
-	if (stream->has_all_topics || now < stream->search_ns)
+	if (now < stream->search_ns)
 		return;
 	status = sp_row_source_find_partitions(stream->source, &why);
 	grown = add_partitions(stream, &why);
-	if (status == SP_OK && grown == SP_OK)
+	status = status == SP_OK ? grown : status;
+	if (status == SP_OK)
 		stream->has_all_topics = true;
-	else if (stream->search_ns == 0)
+	else if (status != stream->search_status)
 		sp_log(SP_LOG_WARNING, "row stream: %s; it is looked for again", why.text);
-	ms = status == SP_NOT_FOUND && stream->partition_count != 0 ? SEARCH_MS : CONNECT_MS;
+	stream->search_status = status;
+	ms = stream->has_all_topics || (status == SP_NOT_FOUND && stream->partition_count != 0)
+		     ? SEARCH_MS
+		     : CONNECT_MS;
 	stream->search_ns = sp_clock_now_ns() + ms * NS_PER_MS;
 }
 

@@ -18,6 +18,7 @@ enum {
 	REQUEST_MS = 1000, /* timeout of a request to a broker */
 	PROBE_MS = 1000,   /* between two probes of lost brokers */
 	MAX_TEXT = 512,
+	MAX_PARTITIONS = 4096,
 };
 
 typedef enum topic_state { TOPIC_UNKNOWN, TOPIC_ABSENT, TOPIC_FOUND } topic_state;
@@ -49,9 +50,8 @@ struct sp_row_source {
 	int64_t probed_ns;
 	sp_log_limit log;
 
-	/* Grows while other threads read the lag, so it is never reallocated. */
+	/* [MAX_PARTITIONS].  Grows while other threads read the lag, so it never moves. */
 	partition **partitions;
-	size_t capacity;
 	atomic_size_t partition_count;
 	atomic_bool connected;
 	atomic_uint_least64_t errors;
@@ -231,9 +231,14 @@ sp_status sp_row_source_open(sp_row_source **out, const sp_row_source_options *o
 
 	SP_NEED_MEMORY(source, err, "a row stream");
 	source->from_end = options->from_end;
+	source->partitions = sp_alloc_zero(MAX_PARTITIONS, sizeof(partition *));
 	source->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	status = source->wake_fd >= 0 ? open_kafka(source, options, err)
-				      : sp_error_set(err, SP_IO, "no eventfd for a row stream");
+	if (source->partitions == NULL)
+		status = sp_no_memory(err, "a row stream");
+	else if (source->wake_fd < 0)
+		status = sp_error_set(err, SP_IO, "no eventfd for a row stream");
+	else
+		status = open_kafka(source, options, err);
 	if (status == SP_OK)
 		status = open_topics(source, options, err);
 	if (status == SP_OK)
@@ -319,8 +324,9 @@ static sp_status find_offsets(sp_row_source *source, partition *p, int64_t *begi
 		SP_TRY(find_offset_of_time(source, t, p->number, &offset, err));
 		offset = offset >= 0 ? offset : end;
 	}
+	/* What did not exist at the start is new from its first message on. */
 	if (offset < 0)
-		offset = source->from_end ? end : first;
+		offset = source->from_end && atomic_load(&t->state) == TOPIC_UNKNOWN ? end : first;
 	*begin = offset;
 	atomic_store(&p->position, offset <= end ? offset : first);
 	return SP_OK;
@@ -353,6 +359,8 @@ static sp_status add_partition(sp_row_source *source, size_t topic_index, int32_
 		if (source->partitions[i]->topic == topic_index &&
 		    source->partitions[i]->number == number)
 			return SP_OK;
+	if (count == MAX_PARTITIONS)
+		return sp_error_set(err, SP_UNSUPPORTED, "more than %d partitions", MAX_PARTITIONS);
 	p = sp_alloc_zero(1, sizeof(*p));
 	SP_NEED_MEMORY(p, err, "a partition");
 	p->topic = topic_index;
@@ -367,64 +375,59 @@ static sp_status add_partition(sp_row_source *source, size_t topic_index, int32_
 	return SP_OK;
 }
 
-/* Allocates the array of partitions once, so that it never moves; fails if `more` do not fit. */
-static sp_status reserve_partitions(sp_row_source *source, size_t more, sp_error *err)
+/* Starts the topic's partitions that are not read yet. */
+static sp_status add_partitions(sp_row_source *source, size_t topic_index,
+				const struct rd_kafka_metadata_topic *found, sp_error *err)
 {
-	enum { MAX_PARTITIONS = 4096 };
-
-	if (source->partitions == NULL) {
-		source->partitions = sp_alloc_zero(MAX_PARTITIONS, sizeof(partition *));
-		SP_NEED_MEMORY(source->partitions, err, "partitions");
-		source->capacity = MAX_PARTITIONS;
-	}
-	if (more > source->capacity - source->partition_count)
-		return sp_error_set(err, SP_UNSUPPORTED, "more than %d partitions", MAX_PARTITIONS);
-	return SP_OK;
-}
-
-static sp_status find_topic(sp_row_source *source, size_t index, sp_error *err)
-{
-	topic *t = &source->topics[index];
-	const struct rd_kafka_metadata *found;
-	rd_kafka_resp_err_t code = rd_kafka_metadata(source->kafka, 0, t->handle, &found,
-						     REQUEST_MS);
+	topic *t = &source->topics[topic_index];
+	size_t known = source->partition_count;
 	sp_status status = SP_OK;
-	int count;
 
-	if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-		return sp_error_set(err, SP_IO, "no broker: %s", rd_kafka_err2str(code));
-	atomic_store(&source->connected, true);
-	count = found->topic_cnt == 1 && found->topics[0].err == RD_KAFKA_RESP_ERR_NO_ERROR
-			? found->topics[0].partition_cnt
-			: 0;
-	if (count == 0)
+	if (found == NULL || found->err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
 		status = sp_error_set(err, SP_NOT_FOUND, "there is no topic '%s' yet", t->name);
-	else
-		status = reserve_partitions(source, (size_t)count, err);
-	for (int i = 0; status == SP_OK && i < count; i++)
-		status = add_partition(source, index, found->topics[0].partitions[i].id, err);
+	else if (found->err != RD_KAFKA_RESP_ERR_NO_ERROR)
+		status = sp_error_set(err, SP_NOT_FOUND, "topic '%s': %s", t->name,
+				      rd_kafka_err2str(found->err));
+	if (status != SP_OK) {
+		atomic_store(&t->state, TOPIC_ABSENT);
+		return status;
+	}
+	for (int i = 0; status == SP_OK && i < found->partition_cnt; i++)
+		status = add_partition(source, topic_index, found->partitions[i].id, err);
+	if (source->partition_count != known)
+		sp_log(SP_LOG_INFO, "row stream: %zu more partitions of topic '%s' are read",
+		       source->partition_count - known, t->name);
 	if (status == SP_OK)
 		atomic_store(&t->state, TOPIC_FOUND);
-	else if (status == SP_NOT_FOUND)
-		atomic_store(&t->state, TOPIC_ABSENT);
-	rd_kafka_metadata_destroy(found);
 	return status;
+}
+
+static const struct rd_kafka_metadata_topic *find_topic(const struct rd_kafka_metadata *found,
+							const char *name)
+{
+	for (int i = 0; i < found->topic_cnt; i++)
+		if (strcmp(found->topics[i].topic, name) == 0)
+			return &found->topics[i];
+	return NULL;
 }
 
 sp_status sp_row_source_find_partitions(sp_row_source *source, sp_error *err)
 {
+	const struct rd_kafka_metadata *found;
+	rd_kafka_resp_err_t code = rd_kafka_metadata(source->kafka, 0, NULL, &found, REQUEST_MS);
 	sp_status status = SP_OK;
 
-	for (size_t i = 0; i < source->topic_count; i++) {
-		sp_status found = SP_OK;
+	if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+		return sp_error_set(err, SP_IO, "no broker: %s", rd_kafka_err2str(code));
+	atomic_store(&source->connected, true);
+	for (size_t i = 0; i < source->topic_count && (status == SP_OK || status == SP_NOT_FOUND);
+	     i++) {
+		sp_status added = add_partitions(source, i,
+						 find_topic(found, source->topics[i].name), err);
 
-		if (atomic_load(&source->topics[i].state) != TOPIC_FOUND)
-			found = find_topic(source, i, err);
-		if (found == SP_NOT_FOUND)
-			status = found;
-		else
-			SP_TRY(found);
+		status = added != SP_OK ? added : status;
 	}
+	rd_kafka_metadata_destroy(found);
 	return status;
 }
 

@@ -55,6 +55,13 @@ void sp_kafka_cluster_add_topic(sp_kafka_cluster *cluster, const char *topic, in
 	      "no topic");
 }
 
+void sp_kafka_cluster_hide_topic(sp_kafka_cluster *cluster, const char *topic, bool is_hidden)
+{
+	rd_kafka_mock_topic_set_error(cluster->mock, topic,
+				      is_hidden ? RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART
+						: RD_KAFKA_RESP_ERR_NO_ERROR);
+}
+
 void sp_kafka_cluster_send(sp_kafka_cluster *cluster, const char *topic, int32_t partition,
 			   const void *bytes, size_t size)
 {

@@ -19,6 +19,9 @@ const char *sp_kafka_cluster_brokers(const sp_kafka_cluster *cluster);
 
 void sp_kafka_cluster_add_topic(sp_kafka_cluster *cluster, const char *topic, int partitions);
 
+/* The broker says that the topic does not exist, or lists it again. */
+void sp_kafka_cluster_hide_topic(sp_kafka_cluster *cluster, const char *topic, bool is_hidden);
+
 /* Sends a message; flush() returns when all that were sent are there. */
 void sp_kafka_cluster_send(sp_kafka_cluster *cluster, const char *topic, int32_t partition,
 			   const void *bytes, size_t size);

@@ -302,6 +302,20 @@ static void what_a_topic_has_no_longer_is_told_and_the_oldest_message_is_next(vo
 					   "any more: its oldest message is next"));
 }
 
+static void a_topic_that_comes_after_the_start_is_read_from_its_beginning(void **state)
+{
+	scene *s = *state;
+
+	sp_kafka_cluster_add_topic(s->cluster, "sp_rows.ctr", 2);
+	send_batch(s, 1, 1);
+	sp_kafka_cluster_hide_topic(s->cluster, "sp_rows.ctr", true);
+	open_stream_with(s, false, (size_t)64 << 20, true);
+	assert_caught_up(s);
+	assert_true(see(s, 0, 1) == -5);
+	sp_kafka_cluster_hide_topic(s->cluster, "sp_rows.ctr", false);
+	await(s, 0, 1, 1);
+}
+
 static void above_the_memory_limit_reading_pauses(void **state)
 {
 	sp_stream_rows rows = {.count = 30000, .value = 4};
@@ -346,6 +360,9 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(
 			what_a_topic_has_no_longer_is_told_and_the_oldest_message_is_next, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_topic_that_comes_after_the_start_is_read_from_its_beginning, set_up,
 			tear_down),
 		cmocka_unit_test_setup_teardown(above_the_memory_limit_reading_pauses, set_up,
 						tear_down),
