@@ -110,6 +110,7 @@ static sp_status set_defaults(rd_kafka_conf_t *settings, sp_error *err)
 		{"fetch.wait.max.ms", "25"},
 		{"fetch.error.backoff.ms", "100"},
 		{"reconnect.backoff.max.ms", "1000"},
+		{"socket.timeout.ms", "10000"}, /* after which a broker that hangs is lost */
 		{"check.crcs", "true"},
 	};
 
