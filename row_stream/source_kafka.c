@@ -396,8 +396,8 @@ static sp_status add_partitions(sp_row_source *source, size_t topic_index,
 	for (int i = 0; status == SP_OK && i < found->partition_cnt; i++)
 		status = add_partition(source, topic_index, found->partitions[i].id, err);
 	if (source->partition_count != known)
-		sp_log(SP_LOG_INFO, "row stream: %zu more partitions of topic '%s' are read",
-		       source->partition_count - known, t->name);
+		sp_log(SP_LOG_INFO, "row stream: new partitions of topic '%s': %zu", t->name,
+		       source->partition_count - known);
 	if (status == SP_OK)
 		atomic_store(&t->state, TOPIC_FOUND);
 	return status;
