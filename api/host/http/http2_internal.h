@@ -164,9 +164,4 @@ void sp_http2__streaming_tick(sp_http_stream *st, int64_t now);
 /* Ends it as sp_http_refusal makes it, if the client can be told so, or resets it. */
 void sp_http2__streaming_fail(sp_http_stream *st, int status, const char *text);
 
-static inline const sp_http_options *sp_http2__options(const sp_http2_session *s)
-{
-	return &s->loop->server->options;
-}
-
 #endif

@@ -253,8 +253,7 @@ void sp_http__connection_finish(sp_http_connection *c)
 
 static void begin_idle(sp_http_connection *c)
 {
-	sp_http__connection_set_deadline(
-		c, sp_http__in_ms(sp_http__connection_options(c)->idle_timeout_ms));
+	sp_http__connection_set_deadline(c, sp_http__in_ms(c->loop->options->idle_timeout_ms));
 }
 
 static void end_handshake(sp_http_connection *c)
@@ -290,8 +289,7 @@ static bool begin_tls(sp_http_connection *c, sp_http_tls *tls)
 	c->tls = sp_http__tls_open(tls, c->fd);
 	c->protocol = &handshake;
 	sp_http__connection_move(c, SP_PHASE_HEAD);
-	sp_http__connection_set_deadline(
-		c, sp_http__in_ms(sp_http__connection_options(c)->head_timeout_ms));
+	sp_http__connection_set_deadline(c, sp_http__in_ms(c->loop->options->head_timeout_ms));
 	return c->tls != NULL;
 }
 
