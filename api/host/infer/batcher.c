@@ -223,12 +223,8 @@ static sp_status run_joined(sp_infer_result *const *parts, task *const *tasks, s
 
 static bool are_alike(const sp_infer_result *a, const sp_infer_result *b)
 {
-	if (a->count != b->count)
-		return false;
-	for (size_t i = 0; i < a->count; i++)
-		if (!sp_tensors_are_alike(&a->tensors[i], &b->tensors[i], TOLERANCE))
-			return false;
-	return true;
+	return a->count == b->count &&
+	       sp_tensor_lists_are_alike(a->tensors, b->tensors, a->count, TOLERANCE);
 }
 
 /* Runs each alone; then finds out whether it is the same to join them. */

@@ -87,20 +87,18 @@ static double value_of(const serving_processor_tensor *tensor, size_t i)
 	}
 }
 
-static bool is_near(double a, double b, double tolerance)
-{
-	if (a == b || (isnan(a) && isnan(b)))
-		return true;
-	return isfinite(a) && isfinite(b) &&
-	       fabs(a - b) <= tolerance * fmax(1, fmax(fabs(a), fabs(b)));
-}
-
 static bool are_near(const serving_processor_tensor *a, const serving_processor_tensor *b,
 		     double tolerance)
 {
-	for (size_t i = 0; i < a->count; i++)
-		if (!is_near(value_of(a, i), value_of(b, i), tolerance))
+	for (size_t i = 0; i < a->count; i++) {
+		double x = value_of(a, i), y = value_of(b, i);
+
+		if (x == y || (isnan(x) && isnan(y)))
+			continue;
+		if (!isfinite(x) || !isfinite(y) ||
+		    fabs(x - y) > tolerance * fmax(1, fmax(fabs(x), fabs(y))))
 			return false;
+	}
 	return true;
 }
 
@@ -130,4 +128,13 @@ bool sp_tensors_are_alike(const serving_processor_tensor *a, const serving_proce
 	if (a->dtype == SERVING_PROCESSOR_STRING)
 		return are_equal_texts(a, b);
 	return size == 0 || memcmp(a->data, b->data, size) == 0;
+}
+
+bool sp_tensor_lists_are_alike(const serving_processor_tensor *a, const serving_processor_tensor *b,
+			       size_t count, double tolerance)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!sp_tensors_are_alike(&a[i], &b[i], tolerance))
+			return false;
+	return true;
 }

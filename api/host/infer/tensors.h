@@ -27,4 +27,8 @@ bool sp_host_tensor_copy(serving_processor_tensor *out, const serving_processor_
 bool sp_tensors_are_alike(const serving_processor_tensor *a, const serving_processor_tensor *b,
 			  double tolerance);
 
+/* Whether so many tensors are alike, each two of the same index. */
+bool sp_tensor_lists_are_alike(const serving_processor_tensor *a, const serving_processor_tensor *b,
+			       size_t count, double tolerance);
+
 #endif

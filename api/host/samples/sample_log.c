@@ -138,14 +138,6 @@ void sp_sample_log_tick(sp_sample_log *log)
 
 /* ------------------------------------------------------------------- its life */
 
-static sp_status create(sp_sample_log *log, sp_error *err)
-{
-	log->queue = sp_queue_create(MAX_WAITING);
-	if (log->queue == NULL)
-		return sp_no_memory(err, "the log of requests");
-	return sp_thread_group_create(&log->thread, 1, "samples", write_all, log, err);
-}
-
 sp_status sp_sample_log_create(sp_sample_log **out, const sp_record_limits *limits, sp_error *err)
 {
 	sp_sample_log *log = sp_alloc_zero(1, sizeof(*log));
@@ -155,7 +147,10 @@ sp_status sp_sample_log_create(sp_sample_log **out, const sp_record_limits *limi
 		return sp_no_memory(err, "the log of requests");
 	log->limits = *limits;
 	log->sink = (sp_sample_sink){offer, log};
-	status = create(log, err);
+	log->queue = sp_queue_create(MAX_WAITING);
+	status = log->queue == NULL
+			 ? sp_no_memory(err, "the log of requests")
+			 : sp_thread_group_create(&log->thread, 1, "samples", write_all, log, err);
 	if (status != SP_OK) {
 		sp_sample_log_destroy(log);
 		return status;
