@@ -28,7 +28,7 @@ static double seconds_of(struct timespec time)
 	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-static search search_with(const sp_discover_options *options, sp_arena *arena)
+static search search_init(const sp_discover_options *options, sp_arena *arena)
 {
 	search s = {.arena = arena, .quiet = SP_DISCOVER_QUIET_MS / 1000.0};
 	struct timespec now;
@@ -379,8 +379,8 @@ static bool is_same_content(const content *a, const content *b)
 }
 
 /* Chooses the delta on `c->full`; deltas above unfinished data are not used yet. */
-static sp_status take_delta(sp_discovery *out, best_step *delta, const search *s, const content *c,
-			    const char *folder, sp_error *err)
+static sp_status choose_delta(sp_discovery *out, best_step *delta, const search *s,
+			      const content *c, const char *folder, sp_error *err)
 {
 	sp_found_version found = {
 		.full_prefix = c->full.prefix, .full_step = c->full.step, .delta_step = -1};
@@ -447,7 +447,7 @@ static sp_status find_version(sp_discovery *out, search *s, const char *folder, 
 		if (now.full.prefix == NULL)
 			return wait_for_index(out, s, folder, err);
 		seen = now;
-		SP_TRY(take_delta(out, &delta, s, &seen, folder, err));
+		SP_TRY(choose_delta(out, &delta, s, &seen, folder, err));
 		SP_TRY(read_content(&now, s, folder, err));
 	} while (!is_same_content(&now, &seen));
 	note_other(s, &seen.full);
@@ -458,7 +458,7 @@ static sp_status find_version(sp_discovery *out, search *s, const char *folder, 
 sp_status sp_discover_version(sp_discovery *out, const char *checkpoint_dir,
 			      const sp_discover_options *options, sp_arena *arena, sp_error *err)
 {
-	search s = search_with(options, arena);
+	search s = search_init(options, arena);
 	const version_folder *folder;
 	version_folder *list;
 	sp_status status;
@@ -479,8 +479,8 @@ sp_status sp_discover_version(sp_discovery *out, const char *checkpoint_dir,
 /* ------------------------------------------------------------- given steps */
 
 /* False also if the folder cannot be read. */
-static bool holds(const search *s, const char *folder, int64_t full_step, int64_t delta_step,
-		  sp_found_version *out)
+static bool find_exact(const search *s, const char *folder, int64_t full_step, int64_t delta_step,
+		       sp_found_version *out)
 {
 	best_step full = best_step_of(SP_CHECKPOINT_INDEX, full_step - 1, full_step);
 	best_step delta = {.prefix = NULL};
@@ -501,7 +501,7 @@ static bool holds(const search *s, const char *folder, int64_t full_step, int64_
 sp_status sp_discover_steps(sp_found_version *out, const char *checkpoint_dir, int64_t full_step,
 			    int64_t delta_step, sp_arena *arena, sp_error *err)
 {
-	search s = search_with(NULL, arena);
+	search s = search_init(NULL, arena);
 	const version_folder *implausible, *best;
 	version_folder *list;
 
@@ -510,7 +510,7 @@ sp_status sp_discover_steps(sp_found_version *out, const char *checkpoint_dir, i
 	SP_TRY(list_folders(&list, &s, checkpoint_dir, err));
 	implausible = find_implausible(list);
 	for (version_folder **at = &list; *at != NULL;)
-		if (full_step >= 0 && holds(&s, (*at)->path, full_step, delta_step, out))
+		if (full_step >= 0 && find_exact(&s, (*at)->path, full_step, delta_step, out))
 			at = &(*at)->next;
 		else
 			*at = (*at)->next;
@@ -519,7 +519,7 @@ sp_status sp_discover_steps(sp_found_version *out, const char *checkpoint_dir, i
 				    "no folder below %s has step %" PRId64 " with delta %" PRId64,
 				    checkpoint_dir, full_step, delta_step);
 	SP_TRY(choose(&best, &s, list, implausible, err));
-	return holds(&s, best->path, full_step, delta_step, out)
+	return find_exact(&s, best->path, full_step, delta_step, out)
 		       ? SP_OK
 		       : sp_error_set(err, SP_NOT_FOUND, "%s has changed", best->path);
 }
@@ -566,7 +566,7 @@ sp_status sp_discover_older(sp_found_version *out, const char *checkpoint_dir,
 			    const sp_found_version *than, sp_arena *arena, sp_error *err)
 {
 	const char *slash = strrchr(than->full_prefix, '/'), *folder = NULL;
-	search s = search_with(NULL, arena);
+	search s = search_init(NULL, arena);
 	best_step delta;
 
 	if (slash != NULL) {

@@ -11,16 +11,16 @@
 
 enum { MAX_INDEX_SIZE = 1 << 30 };
 
-typedef struct trace {
+typedef struct file_traits {
 	uint64_t name;
 	uint64_t size;
 	uint64_t inode;
 	int64_t seconds;
 	int64_t nanoseconds;
-} trace;
+} file_traits;
 
-/* Of copies the same: name and size. */
-static uint64_t trace_copy(const char *folder, const char *name, sp_arena *arena)
+/* A fingerprint of name and size only, which all copies of a file have in common. */
+static uint64_t fingerprint_copy(const char *folder, const char *name, sp_arena *arena)
 {
 	const char *path = sp_arena_printf(arena, "%s/%s", folder, name);
 	uint64_t parts[] = {sp_fingerprint64(name, strlen(name)), 0};
@@ -32,20 +32,20 @@ static uint64_t trace_copy(const char *folder, const char *name, sp_arena *arena
 	return sp_fingerprint64(parts, sizeof(parts));
 }
 
-static uint64_t trace_file(const char *folder, const char *name, sp_arena *arena)
+static uint64_t fingerprint_file(const char *folder, const char *name, sp_arena *arena)
 {
 	const char *path = sp_arena_printf(arena, "%s/%s", folder, name);
 	struct stat info;
 	bool found;
-	trace t;
+	file_traits t;
 
 	if (path == NULL || sp_folder_find(&found, &info, path, S_IFREG, NULL) != SP_OK || !found)
 		return 0;
-	t = (trace){.name = sp_fingerprint64(path, strlen(path)),
-		    .size = (uint64_t)info.st_size,
-		    .inode = (uint64_t)info.st_ino,
-		    .seconds = info.st_mtim.tv_sec,
-		    .nanoseconds = info.st_mtim.tv_nsec};
+	t = (file_traits){.name = sp_fingerprint64(path, strlen(path)),
+			  .size = (uint64_t)info.st_size,
+			  .inode = (uint64_t)info.st_ino,
+			  .seconds = info.st_mtim.tv_sec,
+			  .nanoseconds = info.st_mtim.tv_nsec};
 	return sp_fingerprint64(&t, sizeof(t));
 }
 
@@ -81,7 +81,7 @@ uint64_t sp_identity_of_files(const char *prefix, sp_arena *arena)
 		return 0;
 	for (size_t i = 0; i < entries.count; i++)
 		if (is_file_of(base, entries.names[i]))
-			sum += trace_file(folder, entries.names[i], arena);
+			sum += fingerprint_file(folder, entries.names[i], arena);
 	return sum;
 }
 
@@ -101,10 +101,10 @@ static uint64_t hash_file(const char *path)
 	return number;
 }
 
-typedef uint64_t trace_fn(const char *folder, const char *name, sp_arena *arena);
+typedef uint64_t fingerprint_fn(const char *folder, const char *name, sp_arena *arena);
 
-/* Row files have no checksums, so stat() has to do. */
-static uint64_t trace_row_files(const char *folder, trace_fn *by, sp_arena *arena)
+/* Row files have no checksums, so their attributes stand for their content. */
+static uint64_t fingerprint_row_files(const char *folder, fingerprint_fn *by, sp_arena *arena)
 {
 	sp_folder entries;
 	uint64_t sum = 0;
@@ -118,20 +118,21 @@ static uint64_t trace_row_files(const char *folder, trace_fn *by, sp_arena *aren
 }
 
 /* A fingerprint of PREFIX-NAME-emb_files or PREFIX-NAME-ssd_record.index; 0 for other names. */
-static uint64_t hash_ssd_file(const char *folder, const char *name, trace_fn *by, sp_arena *arena)
+static uint64_t fingerprint_ssd_file(const char *folder, const char *name, fingerprint_fn *by,
+				     sp_arena *arena)
 {
 	const char *path = sp_arena_printf(arena, "%s/%s", folder, name);
 	uint64_t parts[] = {sp_fingerprint64(name, strlen(name)), 0};
 
 	if (sp_bytes_ends_with(sp_bytes_of(name), "-emb_files"))
-		return trace_row_files(path, by, arena);
+		return fingerprint_row_files(path, by, arena);
 	if (!sp_bytes_ends_with(sp_bytes_of(name), "-ssd_record.index"))
 		return 0;
 	parts[1] = hash_file(path);
 	return sp_fingerprint64(parts, sizeof(parts));
 }
 
-static uint64_t identify(const char *prefix, trace_fn *by, sp_arena *arena)
+static uint64_t identify(const char *prefix, fingerprint_fn *by, sp_arena *arena)
 {
 	uint64_t number = hash_file(sp_arena_printf(arena, "%s.index", prefix));
 	const char *folder, *base;
@@ -146,17 +147,17 @@ static uint64_t identify(const char *prefix, trace_fn *by, sp_arena *arena)
 		size_t size = strlen(base);
 
 		if (strncmp(name, base, size) == 0 && name[size] == '-')
-			number += hash_ssd_file(folder, name, by, arena);
+			number += fingerprint_ssd_file(folder, name, by, arena);
 	}
 	return number;
 }
 
 uint64_t sp_identity_of_content(const char *prefix, sp_arena *arena)
 {
-	return identify(prefix, trace_file, arena);
+	return identify(prefix, fingerprint_file, arena);
 }
 
 uint64_t sp_identity_of_rows(const char *prefix, sp_arena *arena)
 {
-	return identify(prefix, trace_copy, arena);
+	return identify(prefix, fingerprint_copy, arena);
 }

@@ -14,7 +14,7 @@
 /* Depth of nested asset folders; symbolic links may form a cycle. */
 enum { MAX_DEPTH = 8 };
 
-/* A list that grows in an arena. */
+/* State of sp_manifest_read(). */
 typedef struct listing {
 	sp_manifest_file *files;
 	size_t count, room;
@@ -254,10 +254,10 @@ sp_status sp_manifest_copy(sp_manifest *out, const sp_manifest *from, sp_arena *
 
 /* ---------------------------------------------------------------- comparison */
 
-static sp_manifest_file *find(const sp_manifest *manifest, const sp_manifest_file *wanted)
+static sp_manifest_file *find(const sp_manifest *manifest, const sp_manifest_file *file)
 {
 	return manifest->count != 0
-		       ? bsearch(wanted, manifest->files, manifest->count, sizeof(*wanted), by_name)
+		       ? bsearch(file, manifest->files, manifest->count, sizeof(*file), by_name)
 		       : NULL;
 }
 

@@ -14,7 +14,7 @@
 enum {
 	TIMEOUT_MS = 60000,
 	PAUSE_MS = 1000,
-	PAUSE_MOST_MS = 30000,
+	MAX_PAUSE_MS = 30000,
 	NS_PER_MS = 1000000,
 	SOON_S = 300, /* credentials that end sooner are fetched anew */
 };
@@ -25,7 +25,7 @@ struct sp_account {
 	bool is_secure, is_rpc;
 	char authority[SP_OBJECT_AUTHORITY_SIZE];
 
-	/* As configured; NULL: not. */
+	/* As configured; NULL: not configured. */
 	char *endpoint, *region, *access_id, *access_key, *session_token, *user, *token, *ca_file;
 	bool is_anonymous;
 	sp_object_addressing addressing;
@@ -35,7 +35,7 @@ struct sp_account {
 	bool is_fetched;
 
 	unsigned failures;
-	int64_t closed_until_ns;
+	int64_t blocked_until_ns;
 	sp_error why;
 };
 
@@ -46,21 +46,13 @@ static sp_account *accounts;
 /* Credentials are fetched by one thread at a time. */
 static pthread_mutex_t fetching = PTHREAD_MUTEX_INITIALIZER;
 
-static void forget(char **text)
-{
-	if (*text != NULL)
-		sp_digest_wipe(*text, strlen(*text));
-	sp_free(*text);
-	*text = NULL;
-}
-
-static void forget_settings(sp_account *a)
+static void free_settings(sp_account *a)
 {
 	char **texts[] = {&a->endpoint,      &a->region, &a->access_id, &a->access_key,
 			  &a->session_token, &a->user,   &a->token,     &a->ca_file};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		forget(texts[i]);
+		sp_digest_free_secret(texts[i]);
 }
 
 static bool is_account_of(const sp_account *a, const sp_object_url *url)
@@ -96,7 +88,7 @@ void sp_accounts_drop(void)
 		sp_account *a = accounts;
 
 		accounts = a->next;
-		forget_settings(a);
+		free_settings(a);
 		sp_found_credentials_drop(&a->found);
 		sp_free(a);
 	}
@@ -147,7 +139,7 @@ sp_status sp_account_set(sp_account *a, const sp_object_settings *s, sp_error *e
 				    "a region or a credential of an object store contains a space "
 				    "or a control character");
 	pthread_mutex_lock(&lock);
-	forget_settings(a);
+	free_settings(a);
 	good = copy(&a->endpoint, s->endpoint) && copy(&a->region, s->region) &&
 	       copy(&a->access_id, s->access_id) && copy(&a->access_key, s->access_key) &&
 	       copy(&a->session_token, s->session_token) && copy(&a->user, s->user) &&
@@ -158,7 +150,7 @@ sp_status sp_account_set(sp_account *a, const sp_object_settings *s, sp_error *e
 	sp_found_credentials_drop(&a->found);
 	a->is_fetched = false;
 	a->failures = 0;
-	a->closed_until_ns = 0;
+	a->blocked_until_ns = 0;
 	pthread_mutex_unlock(&lock);
 	return good ? SP_OK : sp_no_memory(err, "the settings of an object store");
 }
@@ -170,7 +162,7 @@ static bool is_signed(const sp_account *a)
 	return (a->kind == SP_OBJECT_S3 || a->kind == SP_OBJECT_OSS) && !a->is_anonymous;
 }
 
-/* Whether nothing is to be fetched. */
+/* Whether no credentials need to be fetched. */
 static bool is_ready(const sp_account *a)
 {
 	if (!is_signed(a) || a->access_id != NULL)
@@ -203,7 +195,7 @@ sp_status sp_account_prepare(sp_account *a, sp_error *err)
 	return sp_error_prefix(err, status, "credentials for '%s'", a->authority);
 }
 
-void sp_account_was_denied(sp_account *a)
+void sp_account_report_denied(sp_account *a)
 {
 	pthread_mutex_lock(&lock);
 	a->is_fetched = false;
@@ -212,7 +204,7 @@ void sp_account_was_denied(sp_account *a)
 
 /* ----------------------------------------------------------------------- a view */
 
-static const char *from_environment(const char *const *names)
+static const char *first_variable(const char *const *names)
 {
 	for (; *names != NULL; names++) {
 		const char *value = getenv(*names);
@@ -234,7 +226,7 @@ static char *join(const char *one, const char *two, const char *three)
 	return text;
 }
 
-/* With a scheme, and without a port that the scheme has anyway. */
+/* The endpoint with a scheme, and without the scheme's default port. */
 static char *full_endpoint(const char *text, const char *scheme)
 {
 	static const char *const ports[][2] = {{"http://", ":80"}, {"https://", ":443"}};
@@ -250,7 +242,7 @@ static char *full_endpoint(const char *text, const char *scheme)
 	return out;
 }
 
-/* The region in "oss-cn-hangzhou-internal.aliyuncs.com"; NULL: it is of another place. */
+/* The region in "oss-cn-hangzhou-internal.aliyuncs.com"; NULL for any other host. */
 static char *oss_region(const char *endpoint)
 {
 	const char *at = strstr(endpoint, "://oss-"), *end;
@@ -268,13 +260,13 @@ static char *oss_region(const char *endpoint)
 	return region;
 }
 
-static sp_status look_s3(const sp_account *a, sp_account_view *out, sp_error *err)
+static sp_status fill_s3(const sp_account *a, sp_account_view *out, sp_error *err)
 {
 	static const char *const endpoints[] = {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL",
 						"S3_ENDPOINT", NULL};
 	static const char *const regions[] = {"AWS_REGION", "AWS_DEFAULT_REGION", NULL};
-	const char *endpoint = a->endpoint != NULL ? a->endpoint : from_environment(endpoints);
-	const char *region = a->region != NULL ? a->region : from_environment(regions);
+	const char *endpoint = a->endpoint != NULL ? a->endpoint : first_variable(endpoints);
+	const char *region = a->region != NULL ? a->region : first_variable(regions);
 
 	out->region = region != NULL            ? sp_alloc_text(region)
 		      : a->found.region != NULL ? sp_alloc_text(a->found.region)
@@ -286,12 +278,12 @@ static sp_status look_s3(const sp_account *a, sp_account_view *out, sp_error *er
 	return SP_OK;
 }
 
-static sp_status look_oss(const sp_account *a, sp_account_view *out, sp_error *err)
+static sp_status fill_oss(const sp_account *a, sp_account_view *out, sp_error *err)
 {
 	static const char *const endpoints[] = {"OSS_ENDPOINT", NULL};
 	static const char *const regions[] = {"OSS_REGION", NULL};
-	const char *endpoint = a->endpoint != NULL ? a->endpoint : from_environment(endpoints);
-	const char *region = a->region != NULL ? a->region : from_environment(regions);
+	const char *endpoint = a->endpoint != NULL ? a->endpoint : first_variable(endpoints);
+	const char *region = a->region != NULL ? a->region : first_variable(regions);
 	const char *host;
 
 	if (endpoint == NULL)
@@ -310,13 +302,13 @@ static sp_status look_oss(const sp_account *a, sp_account_view *out, sp_error *e
 	return SP_OK;
 }
 
-static void look_hdfs(const sp_account *a, sp_account_view *out)
+static void fill_hdfs(const sp_account *a, sp_account_view *out)
 {
 	static const char *const users[] = {"HADOOP_USER_NAME", NULL};
 	static const char *const tokens[] = {"WEBHDFS_DELEGATION_TOKEN", NULL};
 	const char *scheme = a->is_secure ? "https" : "http";
-	const char *user = a->user != NULL ? a->user : from_environment(users);
-	const char *token = a->token != NULL ? a->token : from_environment(tokens);
+	const char *user = a->user != NULL ? a->user : first_variable(users);
+	const char *token = a->token != NULL ? a->token : first_variable(tokens);
 	const char *port = a->authority[0] == '[' ? strchr(a->authority, ']')
 						  : strchr(a->authority, ':');
 	char host[SP_OBJECT_AUTHORITY_SIZE];
@@ -338,24 +330,24 @@ static void look_hdfs(const sp_account *a, sp_account_view *out)
 	out->token = token != NULL ? sp_alloc_text(token) : NULL;
 }
 
-static sp_status look(const sp_account *a, sp_account_view *out, sp_error *err)
+static sp_status fill_view(const sp_account *a, sp_account_view *out, sp_error *err)
 {
 	static const char *const bundles[] = {"SSL_CERT_FILE", NULL};
 	static const char *const aws_bundles[] = {"AWS_CA_BUNDLE", "SSL_CERT_FILE", NULL};
 	const char *ca_file = a->ca_file != NULL
 				      ? a->ca_file
-				      : from_environment(a->kind == SP_OBJECT_S3 ? aws_bundles
-										 : bundles);
+				      : first_variable(a->kind == SP_OBJECT_S3 ? aws_bundles
+									       : bundles);
 
 	switch (a->kind) {
 	case SP_OBJECT_S3:
-		SP_TRY(look_s3(a, out, err));
+		SP_TRY(fill_s3(a, out, err));
 		break;
 	case SP_OBJECT_OSS:
-		SP_TRY(look_oss(a, out, err));
+		SP_TRY(fill_oss(a, out, err));
 		break;
 	case SP_OBJECT_HDFS:
-		look_hdfs(a, out);
+		fill_hdfs(a, out);
 		break;
 	case SP_OBJECT_HTTP:
 		out->endpoint = full_endpoint(a->authority, a->is_secure ? "https" : "http");
@@ -380,13 +372,13 @@ static sp_status look(const sp_account *a, sp_account_view *out, sp_error *err)
 	return SP_OK;
 }
 
-sp_status sp_account_look(sp_account *a, sp_account_view *out, sp_error *err)
+sp_status sp_account_get_view(sp_account *a, sp_account_view *out, sp_error *err)
 {
 	sp_status status;
 
 	*out = (sp_account_view){0};
 	pthread_mutex_lock(&lock);
-	status = look(a, out, err);
+	status = fill_view(a, out, err);
 	pthread_mutex_unlock(&lock);
 	if (status != SP_OK)
 		sp_account_view_drop(out);
@@ -399,17 +391,17 @@ void sp_account_view_drop(sp_account_view *view)
 			  &view->session_token, &view->user,   &view->token, &view->ca_file};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		forget(texts[i]);
+		sp_digest_free_secret(texts[i]);
 }
 
-/* --------------------------------------------------------- a store that is down */
+/* ---------------------------------------------------------------- circuit breaker */
 
-sp_status sp_account_may_ask(sp_account *a, sp_error *err)
+sp_status sp_account_check_breaker(sp_account *a, sp_error *err)
 {
 	sp_status status = SP_OK;
 
 	pthread_mutex_lock(&lock);
-	if (a->closed_until_ns > sp_clock_now_ns()) {
+	if (a->blocked_until_ns > sp_clock_now_ns()) {
 		status = a->why.status;
 		sp_error_set(err, status, "%s", a->why.text);
 	}
@@ -417,25 +409,25 @@ sp_status sp_account_may_ask(sp_account *a, sp_error *err)
 	return status;
 }
 
-void sp_account_has_failed(sp_account *a, const sp_error *why)
+void sp_account_report_failure(sp_account *a, const sp_error *why)
 {
 	int64_t pause_ms, now = sp_clock_now_ns();
 
 	pthread_mutex_lock(&lock);
 	pause_ms = (int64_t)PAUSE_MS << (a->failures < 5 ? a->failures : 5);
-	if (pause_ms > PAUSE_MOST_MS)
-		pause_ms = PAUSE_MOST_MS;
+	if (pause_ms > MAX_PAUSE_MS)
+		pause_ms = MAX_PAUSE_MS;
 	pause_ms = pause_ms / 2 + (int64_t)((uint64_t)now / 1000 % (uint64_t)(pause_ms / 2));
 	a->failures++;
-	a->closed_until_ns = now + pause_ms * NS_PER_MS;
+	a->blocked_until_ns = now + pause_ms * NS_PER_MS;
 	a->why = *why;
 	pthread_mutex_unlock(&lock);
 }
 
-void sp_account_has_answered(sp_account *a)
+void sp_account_report_success(sp_account *a)
 {
 	pthread_mutex_lock(&lock);
 	a->failures = 0;
-	a->closed_until_ns = 0;
+	a->blocked_until_ns = 0;
 	pthread_mutex_unlock(&lock);
 }

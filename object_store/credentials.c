@@ -14,21 +14,13 @@
 
 enum { MAX_FILE = 1 << 20, MAX_ANSWER = 64 << 10, METADATA_MS = 2000, PATH_SIZE = 1024 };
 
-static void forget(char **text)
-{
-	if (*text != NULL)
-		sp_digest_wipe(*text, strlen(*text));
-	sp_free(*text);
-	*text = NULL;
-}
-
 void sp_found_credentials_drop(sp_found_credentials *found)
 {
-	forget(&found->id);
-	forget(&found->key);
-	forget(&found->session_token);
-	forget(&found->region);
-	forget(&found->endpoint);
+	sp_digest_free_secret(&found->id);
+	sp_digest_free_secret(&found->key);
+	sp_digest_free_secret(&found->session_token);
+	sp_digest_free_secret(&found->region);
+	sp_digest_free_secret(&found->endpoint);
 	found->expires_s = 0;
 }
 
@@ -39,8 +31,9 @@ static const char *variable(const char *name)
 	return value != NULL && *value != '\0' ? value : NULL;
 }
 
-/* Copies of the texts, of which the first two are needed. */
-static bool take(sp_found_credentials *out, const char *id, const char *key, const char *token)
+/* Copies the texts; false if the id or the key is missing. */
+static bool set_credentials(sp_found_credentials *out, const char *id, const char *key,
+			    const char *token)
 {
 	if (id == NULL || key == NULL)
 		return false;
@@ -100,7 +93,10 @@ char *sp_credentials_ini(sp_bytes text, const char *section, const char *key)
 	return NULL;
 }
 
-/* The text of the file that a variable names, or of one below the home folder; NULL: none. */
+/*
+ * The contents of the file that the environment variable `name` gives, else of `in_home` in the
+ * home folder; NULL: there is none.
+ */
 static char *read_settings(const char *name, const char *in_home, size_t *size)
 {
 	const char *path = variable(name), *home = variable("HOME");
@@ -122,8 +118,8 @@ static void drop_settings(char *text, size_t size)
 	sp_free(text);
 }
 
-/* The profile's keys in one of the two files. */
-static void take_profile(sp_found_credentials *out, sp_bytes text, const char *section)
+/* Adds what a file's section has and an earlier file had not. */
+static void read_profile(sp_found_credentials *out, sp_bytes text, const char *section)
 {
 	if (out->id == NULL)
 		out->id = sp_credentials_ini(text, section, "aws_access_key_id");
@@ -146,13 +142,13 @@ static bool find_aws_files(sp_found_credentials *out)
 		profile = "default";
 	text = read_settings("AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials", &size);
 	if (text != NULL)
-		take_profile(out, (sp_bytes){text, size}, profile);
+		read_profile(out, (sp_bytes){text, size}, profile);
 	drop_settings(text, size);
 	snprintf(section, sizeof(section), "%s%s",
 		 strcmp(profile, "default") == 0 ? "" : "profile ", profile);
 	text = read_settings("AWS_CONFIG_FILE", ".aws/config", &size);
 	if (text != NULL)
-		take_profile(out, (sp_bytes){text, size}, section);
+		read_profile(out, (sp_bytes){text, size}, section);
 	drop_settings(text, size);
 	return out->id != NULL && out->key != NULL;
 }
@@ -193,14 +189,14 @@ static sp_status prepare(void *context, sp_http_request *out, sp_error *err)
 	return SP_OK;
 }
 
-/* The text that a metadata service answers, for forget(). */
-static sp_status ask(char **out, const metadata_request *request, sp_error *err)
+/* The response of a metadata service; sp_digest_free_secret() frees it. */
+static sp_status request_text(char **out, const metadata_request *request, sp_error *err)
 {
 	sp_buffer body;
 	sp_transfer_call call = {.prepare = prepare,
 				 .context = (void *)request,
 				 .timeout_ms = METADATA_MS,
-				 .attempts_most = 2,
+				 .max_attempts = 2,
 				 .is_direct = true,
 				 .body = &body};
 	sp_status status;
@@ -224,8 +220,8 @@ static const char *text_of(const cJSON *root, const char *name)
 	return cJSON_IsString(item) ? item->valuestring : NULL;
 }
 
-/* The document of all the services: AccessKeyId, SecretAccessKey, Token, Expiration, or OSS's. */
-static sp_status take_document(sp_found_credentials *out, const char *text, sp_error *err)
+/* The JSON document of every metadata service; OSS's has other names for the key and the token. */
+static sp_status parse_document(sp_found_credentials *out, const char *text, sp_error *err)
 {
 	cJSON *root = cJSON_Parse(text);
 	const char *key = text_of(root, "SecretAccessKey"), *token = text_of(root, "Token");
@@ -236,7 +232,7 @@ static sp_status take_document(sp_found_credentials *out, const char *text, sp_e
 		key = text_of(root, "AccessKeySecret");
 	if (token == NULL)
 		token = text_of(root, "SecurityToken");
-	good = take(out, text_of(root, "AccessKeyId"), key, token);
+	good = set_credentials(out, text_of(root, "AccessKeyId"), key, token);
 	out->expires_s = expires != NULL ? sp_listing_time(expires) : 0;
 	cJSON_Delete(root);
 	return good ? SP_OK
@@ -246,15 +242,15 @@ static sp_status take_document(sp_found_credentials *out, const char *text, sp_e
 static sp_status fetch(sp_found_credentials *out, const metadata_request *request, sp_error *err)
 {
 	char *text;
-	sp_status status = ask(&text, request, err);
+	sp_status status = request_text(&text, request, err);
 
 	if (status == SP_OK)
-		status = take_document(out, text, err);
-	forget(&text);
+		status = parse_document(out, text, err);
+	sp_digest_free_secret(&text);
 	return status;
 }
 
-static sp_status fetch_of_container(sp_found_credentials *out, sp_error *err)
+static sp_status fetch_from_container(sp_found_credentials *out, sp_error *err)
 {
 	const char *relative = variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
 	const char *full = variable("AWS_CONTAINER_CREDENTIALS_FULL_URI");
@@ -286,9 +282,9 @@ static sp_status fetch_of_container(sp_found_credentials *out, sp_error *err)
 	return status;
 }
 
-/* The name of the role, then its credentials, both below `url`. */
-static sp_status fetch_of_role(sp_found_credentials *out, const char *base, const char *path,
-			       const char *header, const char *value, sp_error *err)
+/* Requests the name of the machine's role, then that role's credentials. */
+static sp_status fetch_from_role(sp_found_credentials *out, const char *base, const char *path,
+				 const char *header, const char *value, sp_error *err)
 {
 	metadata_request request = {.method = "GET", .header = header, .value = value};
 	char url[PATH_SIZE];
@@ -297,14 +293,14 @@ static sp_status fetch_of_role(sp_found_credentials *out, const char *base, cons
 	if (snprintf(url, sizeof(url), "%s%s", base, path) >= (int)sizeof(url))
 		return sp_error_set(err, SP_INVALID, "the address of the metadata is too long");
 	request.url = url;
-	SP_TRY(ask(&role, &request, err));
+	SP_TRY(request_text(&role, &request, err));
 	role[strcspn(role, "\r\n")] = '\0';
 	snprintf(url, sizeof(url), "%s%s%.200s", base, path, role);
 	sp_free(role);
 	return fetch(out, &request, err);
 }
 
-static sp_status fetch_of_ec2(sp_found_credentials *out, sp_error *err)
+static sp_status fetch_from_ec2(sp_found_credentials *out, sp_error *err)
 {
 	static const char path[] = "/latest/meta-data/iam/security-credentials/";
 	const char *base = variable("AWS_EC2_METADATA_SERVICE_ENDPOINT");
@@ -322,21 +318,21 @@ static sp_status fetch_of_ec2(sp_found_credentials *out, sp_error *err)
 		base = "http://169.254.169.254";
 	snprintf(url, sizeof(url), "%.900s/latest/api/token", base);
 	request.url = url;
-	SP_TRY(ask(&token, &request, err));
-	status = fetch_of_role(out, base, path, "x-aws-ec2-metadata-token", token, err);
-	forget(&token);
+	SP_TRY(request_text(&token, &request, err));
+	status = fetch_from_role(out, base, path, "x-aws-ec2-metadata-token", token, err);
+	sp_digest_free_secret(&token);
 	return status;
 }
 
-static sp_status fetch_of_ecs(sp_found_credentials *out, sp_error *err)
+static sp_status fetch_from_ecs(sp_found_credentials *out, sp_error *err)
 {
 	const char *base = variable("ALIBABA_CLOUD_ECS_METADATA_SERVICE_ENDPOINT");
 	const char *disabled = variable("ALIBABA_CLOUD_ECS_METADATA_DISABLED");
 
 	if (disabled != NULL && strcasecmp(disabled, "true") == 0)
 		return SP_NOT_FOUND;
-	return fetch_of_role(out, base != NULL ? base : "http://100.100.100.200",
-			     "/latest/meta-data/ram/security-credentials/", NULL, NULL, err);
+	return fetch_from_role(out, base != NULL ? base : "http://100.100.100.200",
+			       "/latest/meta-data/ram/security-credentials/", NULL, NULL, err);
 }
 
 /* ------------------------------------------------------------------------- all */
@@ -345,21 +341,21 @@ static sp_status find_s3(sp_found_credentials *out, sp_error *err)
 {
 	sp_status status;
 
-	if (take(out, variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY"),
-		 variable("AWS_SESSION_TOKEN")) ||
+	if (set_credentials(out, variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY"),
+			    variable("AWS_SESSION_TOKEN")) ||
 	    find_aws_files(out))
 		return SP_OK;
-	status = fetch_of_container(out, err);
-	return status == SP_NOT_FOUND ? fetch_of_ec2(out, err) : status;
+	status = fetch_from_container(out, err);
+	return status == SP_NOT_FOUND ? fetch_from_ec2(out, err) : status;
 }
 
 static sp_status find_oss(sp_found_credentials *out, sp_error *err)
 {
-	if (take(out, variable("OSS_ACCESS_KEY_ID"), variable("OSS_ACCESS_KEY_SECRET"),
-		 variable("OSS_SESSION_TOKEN")) ||
+	if (set_credentials(out, variable("OSS_ACCESS_KEY_ID"), variable("OSS_ACCESS_KEY_SECRET"),
+			    variable("OSS_SESSION_TOKEN")) ||
 	    find_oss_file(out))
 		return SP_OK;
-	return fetch_of_ecs(out, err);
+	return fetch_from_ecs(out, err);
 }
 
 sp_status sp_credentials_find(sp_found_credentials *out, sp_object_kind kind, sp_error *err)

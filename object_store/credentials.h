@@ -8,7 +8,7 @@
 #include "object_store/object_url.h"
 
 /*
- * Credentials that are not configured, in this order:
+ * Finds credentials that are not configured.  Sources, in this order:
  *
  *   S3    AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN in the environment;
  *         the profile AWS_PROFILE ("default") in ~/.aws/credentials and ~/.aws/config, or in

@@ -4,6 +4,9 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <string.h>
+
+#include "base/alloc.h"
 
 bool sp_digest_sha256(sp_sha256 *out, sp_bytes text)
 {
@@ -47,4 +50,12 @@ void sp_digest_hex(char out[SP_SHA256_HEX_SIZE], const sp_sha256 *digest)
 void sp_digest_wipe(void *secret, size_t size)
 {
 	OPENSSL_cleanse(secret, size);
+}
+
+void sp_digest_free_secret(char **text)
+{
+	if (*text != NULL)
+		sp_digest_wipe(*text, strlen(*text));
+	sp_free(*text);
+	*text = NULL;
 }

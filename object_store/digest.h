@@ -4,7 +4,7 @@
 #include "base/bytes.h"
 
 /*
- * What requests are signed with; OpenSSL is seen here only.  False when it fails.
+ * Hashes and MACs for signatures; OpenSSL is seen in digest.c only.  False when it fails.
  *
  * Threads: pure.
  */
@@ -22,7 +22,10 @@ bool sp_digest_hmac_sha1_base64(char out[29], sp_bytes key, sp_bytes text);
 
 void sp_digest_hex(char out[SP_SHA256_HEX_SIZE], const sp_sha256 *digest);
 
-/* Overwrites what is not needed any more, so that it stays in no freed memory. */
+/* Overwrites a secret, so that it does not stay in freed memory. */
 void sp_digest_wipe(void *secret, size_t size);
+
+/* Overwrites and frees a text of sp_alloc(), and sets it to NULL; NULL is fine. */
+void sp_digest_free_secret(char **text);
 
 #endif

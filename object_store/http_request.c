@@ -2,23 +2,15 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "object_store/digest.h"
 
-static void drop(char *text)
-{
-	if (text != NULL)
-		sp_digest_wipe(text, strlen(text));
-	sp_free(text);
-}
-
 void sp_http_request_fini(sp_http_request *request)
 {
-	drop(request->url);
+	sp_digest_free_secret(&request->url);
 	for (size_t i = 0; i < request->header_count; i++)
-		drop(request->headers[i].value);
+		sp_digest_free_secret(&request->headers[i].value);
 	sp_free(request->ca_file);
 	*request = (sp_http_request){0};
 }

@@ -7,7 +7,7 @@
 #include "base/status.h"
 
 /*
- * A request as it is sent: its URL and headers hold credentials and are never shown.
+ * A request as it is sent.  Its URL and headers hold credentials, so they are never shown.
  *
  * Threads: one thread at a time.
  */
@@ -25,7 +25,7 @@ typedef struct sp_http_request {
 	size_t header_count;
 	char *ca_file;       /* NULL: the system's */
 	bool may_redirect;   /* once, to any host: a data node of WebHDFS */
-	bool is_conditional; /* 304, without a body, is an answer */
+	bool is_conditional; /* status 304, without a body, is a success */
 	bool failed;         /* out of memory, or too many headers */
 } sp_http_request;
 

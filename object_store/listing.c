@@ -27,26 +27,26 @@ static bool is_name(sp_bytes name, bool deep)
 	return true;
 }
 
-sp_status sp_listing_add(sp_listing_of *out, sp_bytes name, bool deep, const sp_listed *about,
+sp_status sp_listing_add(sp_listing *out, sp_bytes name, bool deep, const sp_listing_entry *entry,
 			 sp_error *err)
 {
-	sp_listed *item;
+	sp_listing_entry *item;
 
 	if (!is_name(name, deep))
 		return SP_OK;
-	if (out->count == SP_LISTING_MOST)
+	if (out->count == SP_LISTING_MAX)
 		return sp_error_set(err, SP_INVALID,
 				    "a folder of an object store has more than %d "
 				    "names",
-				    SP_LISTING_MOST);
+				    SP_LISTING_MAX);
 	SP_NEED_MEMORY(SP_ARENA_GROW(out->arena, out->items, out->room, out->count, 1), err,
 		       "the names in a folder");
 	item = &out->items[out->count];
-	*item = *about;
+	*item = *entry;
 	item->name = sp_arena_text(out->arena, name);
-	if (about->etag != NULL)
-		item->etag = sp_arena_text(out->arena, sp_bytes_of(about->etag));
-	SP_NEED_MEMORY(item->name != NULL && (about->etag == NULL) == (item->etag == NULL), err,
+	if (entry->etag != NULL)
+		item->etag = sp_arena_text(out->arena, sp_bytes_of(entry->etag));
+	SP_NEED_MEMORY(item->name != NULL && (entry->etag == NULL) == (item->etag == NULL), err,
 		       "the names in a folder");
 	out->count++;
 	return SP_OK;

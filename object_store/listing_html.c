@@ -57,10 +57,10 @@ static bool decode_entities(char out[MAX_LINK], sp_bytes link)
 }
 
 /* Adds the name in a link, if it leads to something right below the folder. */
-static sp_status add_link(sp_listing_of *out, sp_bytes raw, const char *path, sp_error *err)
+static sp_status add_link(sp_listing *out, sp_bytes raw, const char *path, sp_error *err)
 {
 	char link[MAX_LINK], name[MAX_LINK];
-	sp_listed about = {0};
+	sp_listing_entry entry = {0};
 	sp_bytes text;
 
 	if (!decode_entities(link, raw) || strpbrk(link, "?#") != NULL)
@@ -70,12 +70,12 @@ static sp_status add_link(sp_listing_of *out, sp_bytes raw, const char *path, sp
 		text = after(text, strlen(path));
 	if (sp_bytes_starts_with(text, "./"))
 		text = after(text, 2);
-	about.is_folder = sp_bytes_ends_with(text, "/");
-	text.size -= about.is_folder;
+	entry.is_folder = sp_bytes_ends_with(text, "/");
+	text.size -= entry.is_folder;
 	if (memchr(text.data, ':', text.size) != NULL ||
 	    !sp_percent_decode(name, sizeof(name), text))
 		return SP_OK;
-	return sp_listing_add(out, sp_bytes_of(name), false, &about, err);
+	return sp_listing_add(out, sp_bytes_of(name), false, &entry, err);
 }
 
 /* The value of the attribute href in a tag <a ...>; its data is NULL if there is none. */
@@ -101,8 +101,7 @@ static sp_bytes find_href(sp_bytes tag)
 	return (sp_bytes){NULL, 0};
 }
 
-sp_status sp_listing_read_html(sp_listing_of *out, sp_bytes document, const char *path,
-			       sp_error *err)
+sp_status sp_listing_read_html(sp_listing *out, sp_bytes document, const char *path, sp_error *err)
 {
 	bool is_html = false;
 

@@ -22,19 +22,19 @@ static uint64_t number_of(const cJSON *object, const char *name)
 		       : 0;
 }
 
-static sp_status add(sp_listing_of *out, const cJSON *file, bool is_alone, sp_error *err)
+static sp_status add(sp_listing *out, const cJSON *file, bool is_alone, sp_error *err)
 {
 	uint64_t traits[] = {number_of(file, "length"), number_of(file, "modificationTime"),
 			     number_of(file, "fileId")};
-	sp_listed about = {.is_folder = strcmp(text_of(file, "type"), "DIRECTORY") == 0,
-			   .is_measured = true,
-			   .size = traits[0],
-			   .changed_s = (int64_t)(traits[1] / 1000),
-			   .identity = sp_fingerprint64(traits, sizeof(traits))};
+	sp_listing_entry entry = {.is_folder = strcmp(text_of(file, "type"), "DIRECTORY") == 0,
+				  .has_attributes = true,
+				  .size = traits[0],
+				  .modified_s = (int64_t)(traits[1] / 1000),
+				  .identity = sp_fingerprint64(traits, sizeof(traits))};
 	size_t before = out->count;
 
 	SP_TRY(sp_listing_add(out, sp_bytes_of(is_alone ? "x" : text_of(file, "pathSuffix")), false,
-			      &about, err));
+			      &entry, err));
 	if (is_alone && out->count != before)
 		out->items[before].name = "";
 	return SP_OK;
@@ -49,7 +49,7 @@ static sp_status refuse(const cJSON *exception, sp_error *err)
 	return sp_error_set(err, SP_IO, "WebHDFS answers with the error '%.100s'", name);
 }
 
-static sp_status read(sp_listing_of *out, const cJSON *root, sp_error *err)
+static sp_status read(sp_listing *out, const cJSON *root, sp_error *err)
 {
 	const cJSON *exception = cJSON_GetObjectItemCaseSensitive(root, "RemoteException");
 	const cJSON *alone = cJSON_GetObjectItemCaseSensitive(root, "FileStatus");
@@ -67,7 +67,7 @@ static sp_status read(sp_listing_of *out, const cJSON *root, sp_error *err)
 	return SP_OK;
 }
 
-sp_status sp_listing_read_json(sp_listing_of *out, sp_bytes document, sp_error *err)
+sp_status sp_listing_read_json(sp_listing *out, sp_bytes document, sp_error *err)
 {
 	cJSON *root = cJSON_ParseWithLength(document.data, document.size);
 	sp_status status = read(out, root, err);

@@ -23,7 +23,7 @@ enum { MAX_DEPTH = 16, MAX_TEXT = 4096 };
 
 typedef struct reader {
 	XML_Parser parser;
-	sp_listing_of *out; /* NULL: only `code` is wanted */
+	sp_listing *out; /* NULL: only `code` is wanted */
 	const char *prefix;
 	int depth;
 	char path[MAX_DEPTH][24]; /* names of the open elements, cut off */
@@ -35,7 +35,7 @@ typedef struct reader {
 	char code[64];
 	char key[MAX_TEXT];
 	char etag[128];
-	sp_listed about;
+	sp_listing_entry entry;
 	sp_status status;
 	sp_error *err;
 } reader;
@@ -59,7 +59,7 @@ static void XMLCALL on_start(void *context, const XML_Char *name, const XML_Char
 	}
 	if (r->depth == 2 && strcmp(name, "Contents") == 0) {
 		r->key[0] = '\0';
-		r->about = (sp_listed){.is_measured = true};
+		r->entry = (sp_listing_entry){.has_attributes = true};
 	}
 }
 
@@ -108,37 +108,37 @@ static void add(reader *r, const char *key, bool is_folder)
 		name.size--;
 		is_folder = true;
 	}
-	r->about.is_folder = is_folder;
-	r->status = sp_listing_add(r->out, name, true, &r->about, r->err);
+	r->entry.is_folder = is_folder;
+	r->status = sp_listing_add(r->out, name, true, &r->entry, r->err);
 	if (r->status != SP_OK)
 		XML_StopParser(r->parser, XML_FALSE);
 }
 
 /* A tag that is too long to be one still tells whether it has changed. */
-static void take_etag(reader *r)
+static void on_etag(reader *r)
 {
-	r->about.identity = sp_fingerprint64(r->text, r->text_size);
+	r->entry.identity = sp_fingerprint64(r->text, r->text_size);
 	if (r->text_size != 0 && r->text_size < sizeof(r->etag)) {
 		memcpy(r->etag, r->text, r->text_size + 1);
-		r->about.etag = r->etag;
+		r->entry.etag = r->etag;
 	}
 }
 
-static void take_contents(reader *r)
+static void on_contents(reader *r)
 {
 	if (is_at(r, 3, "Contents", "Key") && !r->is_long)
 		memcpy(r->key, r->text, r->text_size + 1);
 	else if (is_at(r, 3, "Contents", "Size"))
-		r->about.size = strtoull(r->text, NULL, 10);
+		r->entry.size = strtoull(r->text, NULL, 10);
 	else if (is_at(r, 3, "Contents", "LastModified"))
-		r->about.changed_s = sp_listing_time(r->text);
+		r->entry.modified_s = sp_listing_time(r->text);
 	else if (is_at(r, 3, "Contents", "ETag"))
-		take_etag(r);
+		on_etag(r);
 	else if (r->depth == 2 && strcmp(r->path[1], "Contents") == 0 && r->key[0] != '\0')
 		add(r, r->key, false);
 }
 
-static void take_list(reader *r)
+static void on_list(reader *r)
 {
 	if (is_at(r, 2, "ListBucketResult", "IsTruncated")) {
 		r->is_truncated = strcmp(r->text, "true") == 0;
@@ -148,11 +148,11 @@ static void take_list(reader *r)
 			r->out->next = sp_arena_text(r->out->arena,
 						     (sp_bytes){r->text, r->text_size});
 	} else if (is_at(r, 3, "CommonPrefixes", "Prefix")) {
-		r->about = (sp_listed){.is_folder = true};
+		r->entry = (sp_listing_entry){.is_folder = true};
 		if (!r->is_long)
 			add(r, r->text, true);
 	} else {
-		take_contents(r);
+		on_contents(r);
 	}
 }
 
@@ -163,7 +163,7 @@ static void XMLCALL on_end(void *context, const XML_Char *name)
 	(void)name;
 	r->text[r->text_size] = '\0';
 	if (r->is_list && r->out != NULL)
-		take_list(r);
+		on_list(r);
 	if (r->is_error && is_at(r, 2, "Error", "Code"))
 		snprintf(r->code, sizeof(r->code), "%.63s", r->text);
 	r->text_size = 0;
@@ -187,8 +187,7 @@ static bool parse(reader *r, sp_bytes document)
 	return good;
 }
 
-sp_status sp_listing_read_xml(sp_listing_of *out, sp_bytes document, const char *prefix,
-			      sp_error *err)
+sp_status sp_listing_read_xml(sp_listing *out, sp_bytes document, const char *prefix, sp_error *err)
 {
 	reader r = {.out = out, .prefix = prefix, .err = err};
 	bool good;

@@ -12,31 +12,31 @@
 #include "object_store/transfer.h"
 
 enum {
-	MAX_PAGE = 32 << 20, /* bytes of a page of a list */
-	TREE_PAGES = 10,     /* of a whole tree; a larger one is listed folder by folder */
-	ASK_MS = 10000,      /* at most for one question, */
-	ASK_ATTEMPTS = 6,    /* and so many attempts, in some two seconds */
-	LISTS_KEPT = 64,
+	MAX_PAGE = 32 << 20, /* bytes of a page of a listing */
+	TREE_PAGES = 10,     /* a tree with more pages is listed folder by folder */
+	REQUEST_MS = 10000,  /* of one request with all its attempts */
+	MAX_ATTEMPTS = 6,    /* which take about two seconds */
+	MAX_LISTS = 64,
 };
 
-#define KEPT_NS (INT64_C(30) * 1000000000)
+#define MAX_AGE_NS (INT64_C(30) * 1000000000)
 
 /* The names in a folder, or in all folders below it. */
 typedef struct names_list {
 	struct names_list *next;
 	sp_object_url folder;
 	bool is_tree;
-	bool is_stale; /* it tells nothing any more, but which tree to list instead of a part */
+	bool is_stale; /* only its folder is still used, as the root of the next listing */
 	int64_t read_ns;
-	char etag[128], changed[48]; /* what the list is asked for with again; "": none */
+	char etag[128], last_modified[48]; /* validators of the next request; "": none */
 	sp_arena *arena;
-	sp_listing_of names; /* sorted, each once */
+	sp_listing names; /* sorted, each once */
 } names_list;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the lists */
 static names_list *lists;
 
-static void drop_list(names_list *list)
+static void free_list(names_list *list)
 {
 	if (list != NULL)
 		sp_arena_destroy(list->arena);
@@ -61,120 +61,119 @@ static const char *path_below(const char *folder, const char *path)
 	return path + size + (path[size] == '/');
 }
 
-/* ------------------------------------------------------------------- questions */
+/* -------------------------------------------------------------------- requests */
 
-typedef struct asking {
+typedef struct request_context {
 	const sp_object_url *url;
 	sp_account *account;
-	const sp_question *question;
-} asking;
+	const sp_object_op *op;
+} request_context;
 
 static sp_status prepare(void *context, sp_http_request *out, sp_error *err)
 {
-	const asking *a = context;
+	const request_context *r = context;
 
-	return sp_protocol_ask(out, a->url, a->account, a->question, err);
+	return sp_protocol_make_request(out, r->url, r->account, r->op, err);
 }
 
-static sp_status failed(const sp_object_url *url, sp_status status, sp_error *err)
+static sp_status add_name(const sp_object_url *url, sp_status status, sp_error *err)
 {
 	char name[SP_OBJECT_NAME_SIZE];
 
 	return sp_error_prefix(err, status, "%s", sp_protocol_name(name, url));
 }
 
-/* One question, unless the store has just failed. */
-static sp_status ask(sp_http_answer *answer, sp_buffer *body, const sp_object_url *url,
-		     sp_account *account, const sp_question *question, sp_error *err)
+/* Makes one request, unless the account's circuit breaker is open. */
+static sp_status send(sp_http_response *response, sp_buffer *body, const sp_object_url *url,
+		      sp_account *account, const sp_object_op *op, sp_error *err)
 {
-	asking context = {url, account, question};
+	request_context context = {url, account, op};
 	sp_transfer_call call = {.prepare = prepare,
 				 .context = &context,
-				 .timeout_ms = ASK_MS,
-				 .attempts_most = ASK_ATTEMPTS,
+				 .timeout_ms = REQUEST_MS,
+				 .max_attempts = MAX_ATTEMPTS,
 				 .body = body};
 	sp_account_view view;
 	sp_error why;
 	sp_status status;
 
-	SP_TRY(sp_account_may_ask(account, err));
+	SP_TRY(sp_account_check_breaker(account, err));
 	status = sp_account_prepare(account, &why);
 	if (status == SP_OK)
-		status = sp_account_look(account, &view, &why);
+		status = sp_account_get_view(account, &view, &why);
 	if (status == SP_OK) {
 		if (view.timeout_ms < call.timeout_ms)
 			call.timeout_ms = view.timeout_ms;
 		sp_account_view_drop(&view);
 		status = sp_transfer_call_make(&call, &why);
 	} else {
-		call.may_pass = status == SP_IO;
+		call.is_transient = status == SP_IO;
 	}
 	if (call.is_denied)
-		sp_account_was_denied(account);
+		sp_account_report_denied(account);
 	if (status == SP_OK || status == SP_NOT_FOUND)
-		sp_account_has_answered(account);
+		sp_account_report_success(account);
 	if (status != SP_OK)
-		failed(url, status, &why);
-	if (status != SP_OK && call.may_pass)
-		sp_account_has_failed(account, &why);
+		add_name(url, status, &why);
+	if (status != SP_OK && call.is_transient)
+		sp_account_report_failure(account, &why);
 	if (status != SP_OK && err != NULL)
 		*err = why;
-	*answer = call.answer;
+	*response = call.response;
 	return status;
 }
 
-static uint64_t identity_of(const sp_http_answer *answer)
+static uint64_t identity_of(const sp_http_response *response)
 {
-	uint64_t traits[] = {answer->length, (uint64_t)answer->changed_s};
+	uint64_t traits[] = {response->length, (uint64_t)response->modified_s};
 
-	return answer->etag[0] != '\0' ? sp_fingerprint64(answer->etag, strlen(answer->etag))
-				       : sp_fingerprint64(traits, sizeof(traits));
+	return response->etag[0] != '\0' ? sp_fingerprint64(response->etag, strlen(response->etag))
+					 : sp_fingerprint64(traits, sizeof(traits));
 }
 
-static sp_status ask_hdfs(sp_name_about *out, const sp_object_url *url, sp_account *account,
-			  sp_error *err)
+static sp_status stat_hdfs(sp_object_attributes *out, const sp_object_url *url, sp_account *account,
+			   sp_error *err)
 {
-	const sp_question question = {.ask = SP_ASK_ABOUT};
-	sp_listing_of list = {.arena = sp_arena_create(1024)};
-	sp_http_answer answer;
+	const sp_object_op op = {.kind = SP_OBJECT_OP_STAT};
+	sp_listing list = {.arena = sp_arena_create(1024)};
+	sp_http_response response;
 	sp_status status;
 	sp_buffer body;
 
 	SP_NEED_MEMORY(list.arena, err, "the names in a folder");
 	sp_buffer_init(&body, MAX_PAGE);
-	status = ask(&answer, &body, url, account, &question, err);
+	status = send(&response, &body, url, account, &op, err);
 	if (status == SP_OK)
 		status = sp_listing_read_json(&list, (sp_bytes){body.data, body.size}, err);
 	if (status == SP_OK && list.count != 1)
 		status = sp_error_set(err, SP_CORRUPT, "WebHDFS's answer is no status of a file");
 	if (status == SP_OK)
-		*out = (sp_name_about){.is_folder = list.items[0].is_folder,
-				       .size = list.items[0].size,
-				       .changed_s = list.items[0].changed_s,
-				       .identity = list.items[0].identity};
+		*out = (sp_object_attributes){.is_folder = list.items[0].is_folder,
+					      .size = list.items[0].size,
+					      .modified_s = list.items[0].modified_s,
+					      .identity = list.items[0].identity};
 	sp_buffer_fini(&body);
 	sp_arena_destroy(list.arena);
 	return status;
 }
 
-/* Asks about one object. */
-static sp_status ask_about(sp_name_about *out, const sp_object_url *url, sp_account *account,
-			   sp_error *err)
+static sp_status stat_object(sp_object_attributes *out, const sp_object_url *url,
+			     sp_account *account, sp_error *err)
 {
-	const sp_question question = {.ask = SP_ASK_ABOUT};
-	sp_http_answer answer;
+	const sp_object_op op = {.kind = SP_OBJECT_OP_STAT};
+	sp_http_response response;
 
 	if (url->kind == SP_OBJECT_HDFS)
-		return ask_hdfs(out, url, account, err);
-	SP_TRY(ask(&answer, NULL, url, account, &question, err));
-	if (answer.length == UINT64_MAX)
-		return failed(url,
-			      sp_error_set(err, SP_IO, "the server does not tell how large it is"),
-			      err);
-	*out = (sp_name_about){.size = answer.length,
-			       .changed_s = answer.changed_s,
-			       .identity = identity_of(&answer)};
-	snprintf(out->etag, sizeof(out->etag), "%s", answer.etag);
+		return stat_hdfs(out, url, account, err);
+	SP_TRY(send(&response, NULL, url, account, &op, err));
+	if (response.length == UINT64_MAX)
+		return add_name(
+			url, sp_error_set(err, SP_IO, "the server does not tell how large it is"),
+			err);
+	*out = (sp_object_attributes){.size = response.length,
+				      .modified_s = response.modified_s,
+				      .identity = identity_of(&response)};
+	snprintf(out->etag, sizeof(out->etag), "%s", response.etag);
 	return SP_OK;
 }
 
@@ -182,11 +181,11 @@ static sp_status ask_about(sp_name_about *out, const sp_object_url *url, sp_acco
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(((const sp_listed *)a)->name, ((const sp_listed *)b)->name);
+	return strcmp(((const sp_listing_entry *)a)->name, ((const sp_listing_entry *)b)->name);
 }
 
-/* Sorts; of names that are there twice, one that is measured stays. */
-static void settle(sp_listing_of *names)
+/* Of entries of the same name one that has attributes stays. */
+static void sort_unique(sp_listing *names)
 {
 	size_t kept = 0;
 
@@ -195,25 +194,26 @@ static void settle(sp_listing_of *names)
 	for (size_t i = 0; i < names->count; i++)
 		if (kept == 0 || strcmp(names->items[kept - 1].name, names->items[i].name) != 0)
 			names->items[kept++] = names->items[i];
-		else if (names->items[i].is_measured)
+		else if (names->items[i].has_attributes)
 			names->items[kept - 1] = names->items[i];
 	names->count = kept;
 }
 
-/* The former list of the same folder that can be asked for with a condition, or NULL. */
-static const names_list *find_former(const names_list *list)
+/* The previous list of the same folder if it has a validator, else NULL. */
+static const names_list *find_previous(const names_list *list)
 {
-	const names_list *former = lists;
+	const names_list *previous = lists;
 
-	while (former != NULL && (!is_same_place(&former->folder, &list->folder) ||
-				  strcmp(former->folder.path, list->folder.path) != 0 ||
-				  (former->etag[0] == '\0' && former->changed[0] == '\0')))
-		former = former->next;
-	return former;
+	while (previous != NULL &&
+	       (!is_same_place(&previous->folder, &list->folder) ||
+		strcmp(previous->folder.path, list->folder.path) != 0 ||
+		(previous->etag[0] == '\0' && previous->last_modified[0] == '\0')))
+		previous = previous->next;
+	return previous;
 }
 
 /* False: no memory. */
-static bool copy_listed(sp_listing_of *to, const sp_listing_of *from)
+static bool copy_entries(sp_listing *to, const sp_listing *from)
 {
 	to->items = sp_arena_zeros(to->arena, from->count + 1, sizeof(*to->items));
 	to->room = to->items != NULL ? from->count : 0;
@@ -222,51 +222,53 @@ static bool copy_listed(sp_listing_of *to, const sp_listing_of *from)
 
 		if (name == NULL)
 			return false;
-		to->items[i] = (sp_listed){.name = name, .is_folder = from->items[i].is_folder};
+		to->items[i] = (sp_listing_entry){.name = name,
+						  .is_folder = from->items[i].is_folder};
 	}
 	return to->items != NULL;
 }
 
 /*
- * Takes over the names of a web server's folder from its former list, if there is one; they hold if
- * the server says that nothing has changed.  What else was known of them is asked for again.
+ * Copies the names and validators of a web server's folder from its previous list, if there is one.
+ * They are used if the server answers with 304.  Attributes are not copied: they are requested
+ * again.
  */
-static void take_over(names_list *list)
+static void copy_previous(names_list *list)
 {
-	const names_list *former;
+	const names_list *previous;
 
 	pthread_mutex_lock(&lock);
-	former = find_former(list);
-	if (former != NULL && copy_listed(&list->names, &former->names)) {
-		list->names.count = former->names.count;
-		memcpy(list->etag, former->etag, sizeof(list->etag));
-		memcpy(list->changed, former->changed, sizeof(list->changed));
+	previous = find_previous(list);
+	if (previous != NULL && copy_entries(&list->names, &previous->names)) {
+		list->names.count = previous->names.count;
+		memcpy(list->etag, previous->etag, sizeof(list->etag));
+		memcpy(list->last_modified, previous->last_modified, sizeof(list->last_modified));
 	}
 	pthread_mutex_unlock(&lock);
 }
 
 /*
- * Keeps what the list can be asked for with again.  One that was changed in the second in which it
- * was sent may change once more in that second, which no tag or time need show.
+ * Validators have a resolution of one second.  A folder that was changed less than two seconds
+ * before the response may change again without a new validator, so it gets none.
  */
-static void keep_tag(names_list *list, const sp_http_answer *answer)
+static void set_validators(names_list *list, const sp_http_response *response)
 {
-	bool has_time = answer->changed_s != 0;
-	bool is_settled = !has_time || answer->date_s - answer->changed_s >= 2;
+	bool has_time = response->modified_s != 0;
+	bool is_settled = !has_time || response->date_s - response->modified_s >= 2;
 
-	snprintf(list->etag, sizeof(list->etag), "%s", is_settled ? answer->etag : "");
-	snprintf(list->changed, sizeof(list->changed), "%s",
-		 is_settled && has_time ? answer->changed : "");
+	snprintf(list->etag, sizeof(list->etag), "%s", is_settled ? response->etag : "");
+	snprintf(list->last_modified, sizeof(list->last_modified), "%s",
+		 is_settled && has_time ? response->last_modified : "");
 }
 
-/* Reads all pages; SP_BUSY: a tree has too many. */
+/* Reads all pages; SP_BUSY: the tree has more than TREE_PAGES. */
 static sp_status read_pages(names_list *list, sp_account *account, sp_error *err)
 {
-	sp_question question = {.ask = list->is_tree ? SP_ASK_TREE : SP_ASK_FOLDER,
-				.known_etag = list->etag,
-				.known_changed = list->changed};
+	sp_object_op op = {.kind = list->is_tree ? SP_OBJECT_OP_LIST_TREE : SP_OBJECT_OP_LIST,
+			   .if_none_match = list->etag,
+			   .if_modified_since = list->last_modified};
 	sp_status status = SP_OK;
-	sp_http_answer answer;
+	sp_http_response response;
 	sp_buffer body;
 
 	sp_buffer_init(&body, MAX_PAGE);
@@ -275,18 +277,18 @@ static sp_status read_pages(names_list *list, sp_account *account, sp_error *err
 			status = SP_BUSY;
 			break;
 		}
-		status = ask(&answer, &body, &list->folder, account, &question, err);
-		if (status == SP_OK && answer.status == 304)
+		status = send(&response, &body, &list->folder, account, &op, err);
+		if (status == SP_OK && response.status == 304)
 			break;
 		if (status == SP_OK) {
 			if (page == 0)
 				list->names.count = 0;
-			keep_tag(list, &answer);
+			set_validators(list, &response);
 			status = sp_protocol_read_names(&list->names, &list->folder,
 							(sp_bytes){body.data, body.size}, err);
-			failed(&list->folder, status, err);
+			add_name(&list->folder, status, err);
 		}
-		question.after = list->names.next;
+		op.after = list->names.next;
 		if (!list->names.has_more)
 			break;
 	}
@@ -294,7 +296,8 @@ static sp_status read_pages(names_list *list, sp_account *account, sp_error *err
 	return status;
 }
 
-/* SP_NOT_FOUND: there is nothing. */
+/* SP_NOT_FOUND: no object lies below the folder.  A tree that is too large is listed as a folder.
+ */
 static sp_status read_list(names_list **out, const sp_object_url *folder, sp_account *account,
 			   bool is_tree, sp_error *err)
 {
@@ -309,23 +312,23 @@ static sp_status read_list(names_list **out, const sp_object_url *folder, sp_acc
 	list->arena = list->names.arena = sp_arena_create(16 << 10);
 	status = list->arena != NULL ? SP_OK : sp_no_memory(err, "the names in a folder");
 	if (status == SP_OK && folder->kind == SP_OBJECT_HTTP)
-		take_over(list);
+		copy_previous(list);
 	if (status == SP_OK)
 		status = read_pages(list, account, err);
 	if (status == SP_OK && list->names.count == 0 && sp_protocol_has_trees(folder->kind))
 		status = sp_error_set(err, SP_NOT_FOUND, "%s: there is nothing",
 				      sp_protocol_name(name, folder));
 	if (status != SP_OK) {
-		drop_list(list);
+		free_list(list);
 		return status == SP_BUSY ? read_list(out, folder, account, false, err) : status;
 	}
-	settle(&list->names);
+	sort_unique(&list->names);
 	*out = list;
 	return SP_OK;
 }
 
-/* Forgets those of the same folder, and those that are too many. */
-static void expire(const names_list *newest)
+/* Frees older lists of the same folder, and those beyond MAX_LISTS. */
+static void drop_outdated(const names_list *newest)
 {
 	size_t count = 0;
 
@@ -335,21 +338,21 @@ static void expire(const names_list *newest)
 				   is_same_place(&list->folder, &newest->folder) &&
 				   strcmp(list->folder.path, newest->folder.path) == 0;
 
-		if (is_replaced || ++count > LISTS_KEPT) {
+		if (is_replaced || ++count > MAX_LISTS) {
 			*at = list->next;
-			drop_list(list);
+			free_list(list);
 		} else {
 			at = &list->next;
 		}
 	}
 }
 
-static bool tells(const names_list *list, int64_t now)
+static bool is_fresh(const names_list *list, int64_t now)
 {
-	return !list->is_stale && now - list->read_ns <= KEPT_NS;
+	return !list->is_stale && now - list->read_ns <= MAX_AGE_NS;
 }
 
-/* The folder of the tree that was listed before and had this one in it; else this one. */
+/* The folder of a listed tree that contains this folder; else this folder. */
 static void find_root(sp_object_url *out, const sp_object_url *folder)
 {
 	*out = *folder;
@@ -361,7 +364,7 @@ static void find_root(sp_object_url *out, const sp_object_url *folder)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Whether the folder, or one that it is in, was too large to be listed as a tree. */
+/* Whether the folder, or one that contains it, was too large to be listed as a tree. */
 static bool is_large(const sp_object_url *folder)
 {
 	bool found = false;
@@ -374,7 +377,7 @@ static bool is_large(const sp_object_url *folder)
 	return found;
 }
 
-/* Lists the folder, with all around it that was listed together before. */
+/* Lists the folder, or the tree that contains it if one was listed before. */
 static sp_status add_list(const sp_object_url *folder, sp_account *account, sp_error *err)
 {
 	bool is_tree = sp_protocol_has_trees(folder->kind) && !is_large(folder);
@@ -386,7 +389,7 @@ static sp_status add_list(const sp_object_url *folder, sp_account *account, sp_e
 	pthread_mutex_lock(&lock);
 	list->next = lists;
 	lists = list;
-	expire(list);
+	drop_outdated(list);
 	pthread_mutex_unlock(&lock);
 	return SP_OK;
 }
@@ -394,7 +397,7 @@ static sp_status add_list(const sp_object_url *folder, sp_account *account, sp_e
 /* ---------------------------------------------------------------------- look-up */
 
 /* The index of the first name that is not less than `name`. */
-static size_t lower_bound(const sp_listing_of *names, const char *name)
+static size_t lower_bound(const sp_listing *names, const char *name)
 {
 	size_t low = 0, high = names->count;
 
@@ -410,7 +413,7 @@ static size_t lower_bound(const sp_listing_of *names, const char *name)
 }
 
 /* Whether there are names below the folder `name` of a tree. */
-static bool has_names_below(const sp_listing_of *names, const char *name)
+static bool has_names_below(const sp_listing *names, const char *name)
 {
 	char prefix[SP_OBJECT_PATH_SIZE + 1];
 	size_t at;
@@ -421,34 +424,35 @@ static bool has_names_below(const sp_listing_of *names, const char *name)
 }
 
 /*
- * The list that tells whether `url` exists or, with `names_in`, what names are in it; and its name
- * in there.  NULL: none does.
+ * The list that says whether `url` exists or, with `is_folder`, which names are in it; *name is set
+ * to the URL's name in that list.  NULL: no list says so.
  */
-static names_list *list_about(const sp_object_url *url, bool names_in, const char **name)
+static names_list *find_list(const sp_object_url *url, bool is_folder, const char **name)
 {
 	int64_t now = sp_clock_now_ns();
 
 	for (names_list *list = lists; list != NULL; list = list->next) {
 		*name = is_same_place(&list->folder, url) ? path_below(list->folder.path, url->path)
 							  : NULL;
-		if (*name != NULL && tells(list, now) &&
-		    (**name == '\0' || list->is_tree || (!names_in && strchr(*name, '/') == NULL)))
+		if (*name != NULL && is_fresh(list, now) &&
+		    (**name == '\0' || list->is_tree || (!is_folder && strchr(*name, '/') == NULL)))
 			return list;
 	}
 	return NULL;
 }
 
-/* What the lists know: SP_OK, SP_NOT_FOUND, or SP_BUSY if none tells.  *is_measured: the rest. */
-static sp_status look_up(sp_name_about *out, bool *is_measured, const sp_object_url *url)
+/* SP_BUSY: no list says whether it exists.  *has_attributes: all of `out` is known, not only the
+ * type. */
+static sp_status look_up(sp_object_attributes *out, bool *has_attributes, const sp_object_url *url)
 {
-	const sp_listed *item;
+	const sp_listing_entry *item;
 	const char *name;
 	names_list *list;
 	size_t at;
 
-	*out = (sp_name_about){.is_folder = true};
-	*is_measured = true;
-	list = list_about(url, false, &name);
+	*out = (sp_object_attributes){.is_folder = true};
+	*has_attributes = true;
+	list = find_list(url, false, &name);
 	if (list == NULL)
 		return SP_BUSY;
 	if (*name == '\0')
@@ -456,10 +460,10 @@ static sp_status look_up(sp_name_about *out, bool *is_measured, const sp_object_
 	at = lower_bound(&list->names, name);
 	item = at < list->names.count ? &list->names.items[at] : NULL;
 	if (item != NULL && strcmp(item->name, name) == 0 && !item->is_folder) {
-		*is_measured = item->is_measured;
-		*out = (sp_name_about){.size = item->size,
-				       .changed_s = item->changed_s,
-				       .identity = item->identity};
+		*has_attributes = item->has_attributes;
+		*out = (sp_object_attributes){.size = item->size,
+					      .modified_s = item->modified_s,
+					      .identity = item->identity};
 		snprintf(out->etag, sizeof(out->etag), "%s", item->etag != NULL ? item->etag : "");
 		return SP_OK;
 	}
@@ -469,24 +473,24 @@ static sp_status look_up(sp_name_about *out, bool *is_measured, const sp_object_
 	return SP_NOT_FOUND;
 }
 
-/* Keeps what was asked about a name, for the next look-up. */
-static void keep(const sp_object_url *url, const sp_name_about *about)
+/* Adds the attributes to the list that has the name. */
+static void cache_attributes(const sp_object_url *url, const sp_object_attributes *attributes)
 {
 	const char *name;
 	names_list *list;
 
 	pthread_mutex_lock(&lock);
-	list = list_about(url, false, &name);
+	list = find_list(url, false, &name);
 	if (list != NULL && *name != '\0') {
 		size_t at = lower_bound(&list->names, name);
-		sp_listed *item = at < list->names.count ? &list->names.items[at] : NULL;
+		sp_listing_entry *item = at < list->names.count ? &list->names.items[at] : NULL;
 
 		if (item != NULL && strcmp(item->name, name) == 0 && !item->is_folder) {
-			item->size = about->size;
-			item->changed_s = about->changed_s;
-			item->identity = about->identity;
-			item->etag = sp_arena_text(list->arena, sp_bytes_of(about->etag));
-			item->is_measured = true;
+			item->size = attributes->size;
+			item->modified_s = attributes->modified_s;
+			item->identity = attributes->identity;
+			item->etag = sp_arena_text(list->arena, sp_bytes_of(attributes->etag));
+			item->has_attributes = true;
 		}
 	}
 	pthread_mutex_unlock(&lock);
@@ -501,17 +505,18 @@ static sp_object_url parent_of(const sp_object_url *url)
 	return parent;
 }
 
-static sp_status look_up_locked(sp_name_about *out, bool *is_measured, const sp_object_url *url)
+static sp_status look_up_locked(sp_object_attributes *out, bool *has_attributes,
+				const sp_object_url *url)
 {
 	sp_status status;
 
 	pthread_mutex_lock(&lock);
-	status = look_up(out, is_measured, url);
+	status = look_up(out, has_attributes, url);
 	pthread_mutex_unlock(&lock);
 	return status;
 }
 
-/* Lists what tells about the name; SP_BUSY: a question about it alone does. */
+/* Lists the folder that has the name, or is the name; SP_BUSY: use stat_unlisted(). */
 static sp_status list_around(const sp_object_url *url, sp_account *account, mode_t type,
 			     sp_error *err)
 {
@@ -523,16 +528,16 @@ static sp_status list_around(const sp_object_url *url, sp_account *account, mode
 	if (type == S_IFDIR)
 		return SP_BUSY;
 	status = add_list(&parent, account, err);
-	/* A store may let us read what we must not list; a web server may list nothing. */
+	/* A store may allow reading but not listing; a web server may have no listings. */
 	return status == SP_OK || (status == SP_NOT_FOUND && url->kind != SP_OBJECT_HTTP) ? status
 											  : SP_BUSY;
 }
 
-/* Asks about a name whose folder cannot be listed because of `why`, which says more than a HEAD. */
-static sp_status ask_alone(sp_name_about *out, const sp_object_url *url, sp_account *account,
-			   const sp_error *why, sp_error *err)
+/* For a name whose folder cannot be listed because of `why`, which says more than a failed HEAD. */
+static sp_status stat_unlisted(sp_object_attributes *out, const sp_object_url *url,
+			       sp_account *account, const sp_error *why, sp_error *err)
 {
-	sp_status status = ask_about(out, url, account, err);
+	sp_status status = stat_object(out, url, account, err);
 
 	if (status != SP_OK && status != SP_NOT_FOUND && why->status == SP_IO && err != NULL)
 		*err = *why;
@@ -546,11 +551,11 @@ static sp_status not_found(const sp_object_url *url, sp_error *err)
 	return sp_error_set(err, SP_NOT_FOUND, "%s: there is nothing", sp_protocol_name(name, url));
 }
 
-sp_status sp_names_find(sp_name_about *out, const sp_object_url *url, sp_account *account,
+sp_status sp_names_find(sp_object_attributes *out, const sp_object_url *url, sp_account *account,
 			mode_t type, sp_error *err)
 {
-	bool is_measured;
-	sp_status status = look_up_locked(out, &is_measured, url);
+	bool has_attributes;
+	sp_status status = look_up_locked(out, &has_attributes, url);
 	sp_error why = {.status = SP_OK};
 
 	if (status == SP_BUSY && url->path[0] == '\0')
@@ -558,16 +563,16 @@ sp_status sp_names_find(sp_name_about *out, const sp_object_url *url, sp_account
 	if (status == SP_BUSY) {
 		status = list_around(url, account, type, &why);
 		if (status == SP_OK)
-			status = look_up_locked(out, &is_measured, url);
+			status = look_up_locked(out, &has_attributes, url);
 		else if (status == SP_BUSY)
-			return ask_alone(out, url, account, &why, err);
+			return stat_unlisted(out, url, account, &why, err);
 		else if (err != NULL)
 			*err = why;
 	}
-	if (status == SP_OK && !is_measured) {
-		status = ask_about(out, url, account, err);
+	if (status == SP_OK && !has_attributes) {
+		status = stat_object(out, url, account, err);
 		if (status == SP_OK)
-			keep(url, out);
+			cache_attributes(url, out);
 		return status;
 	}
 	return status == SP_NOT_FOUND ? not_found(url, err) : status;
@@ -607,7 +612,7 @@ static int by_bytes(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* "a.b" sorts between "a" and "a/c", so that parts are sorted again, and may be there twice. */
+/* "a.b" sorts between "a" and "a/c", so the first parts are neither sorted nor unique. */
 static void sort_names(sp_folder *out)
 {
 	size_t kept = 0;
@@ -620,7 +625,7 @@ static void sort_names(sp_folder *out)
 	out->count = kept;
 }
 
-/* SP_BUSY: no list tells. */
+/* SP_BUSY: no list has the folder's names. */
 static sp_status list_known(sp_folder *out, const sp_object_url *url, sp_arena *arena,
 			    sp_error *err)
 {
@@ -629,7 +634,7 @@ static sp_status list_known(sp_folder *out, const sp_object_url *url, sp_arena *
 	names_list *list;
 
 	pthread_mutex_lock(&lock);
-	list = list_about(url, true, &name);
+	list = find_list(url, true, &name);
 	if (list != NULL)
 		status = *name == '\0' || has_names_below(&list->names, name)
 				 ? copy_names(out, list, name, arena, err)
@@ -678,7 +683,7 @@ void sp_names_drop(void)
 		names_list *list = lists;
 
 		lists = list->next;
-		drop_list(list);
+		free_list(list);
 	}
 	pthread_mutex_unlock(&lock);
 }

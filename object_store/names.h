@@ -9,24 +9,24 @@
 #include "object_store/object_url.h"
 
 /*
- * What names there are.  Lists of folders are kept until they are refreshed or half a minute old;
- * for S3 and OSS a list has the whole tree below a folder, unless that is large, so that a look at
- * a model's folder is one request.
+ * A cache of listings.  A listing is used until it is refreshed or 30 s old.  For S3 and OSS it
+ * covers the whole tree below a folder, unless the tree is large, so that one request lists all of
+ * a model's folders.
  *
  * Errors: SP_NOT_FOUND only when the store says so.
  *
  * Threads: thread-safe; not for the transfers' thread.
  */
-typedef struct sp_name_about {
+typedef struct sp_object_attributes {
 	bool is_folder;
 	uint64_t size;
-	int64_t changed_s;
+	int64_t modified_s;
 	uint64_t identity;
 	char etag[128]; /* "": none */
-} sp_name_about;
+} sp_object_attributes;
 
 /* `type` as in base/store.h. */
-SP_MUST_CHECK sp_status sp_names_find(sp_name_about *out, const sp_object_url *url,
+SP_MUST_CHECK sp_status sp_names_find(sp_object_attributes *out, const sp_object_url *url,
 				      sp_account *account, mode_t type, sp_error *err);
 
 SP_MUST_CHECK sp_status sp_names_list(sp_folder *out, const sp_object_url *url, sp_account *account,
@@ -34,7 +34,7 @@ SP_MUST_CHECK sp_status sp_names_list(sp_folder *out, const sp_object_url *url, 
 
 void sp_names_refresh(const sp_object_url *url);
 
-/* Forgets all. */
+/* Frees all listings. */
 void sp_names_drop(void);
 
 #endif

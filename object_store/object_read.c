@@ -17,13 +17,13 @@
 #include "object_store/transfer.h"
 
 enum {
-	AHEAD_MOST = 4096,    /* blocks that wait to be read ahead */
-	WINDOW = 6,           /* blocks that are read ahead of a reader in sequence, at first */
-	WINDOW_MOST = 24,     /* and later, if there are no hints */
-	SLOWEST_PER_MS = 512, /* bytes, of what is sent without regard to ranges */
+	MAX_QUEUED = 4096,      /* blocks that wait to be read ahead */
+	WINDOW = 6,             /* blocks that are read ahead of a sequential reader, at first */
+	MAX_WINDOW = 24,        /* and later, if there are no hints */
+	MIN_BYTES_PER_MS = 512, /* assumed for the timeout of a whole object */
 };
 
-/* How long a block that was asked for is kept although it isn't read. */
+/* How long a block that was fetched but not read is kept. */
 #define UNREAD_NS (INT64_C(60) * 1000000000)
 
 typedef enum block_state { QUEUED, RUNNING, READY, FAILED } block_state;
@@ -33,16 +33,16 @@ typedef struct block {
 	sp_store_object *object;
 	uint64_t start;
 	size_t size;
-	char *data;    /* NULL while it is queued */
-	size_t filled; /* bytes that are there */
-	size_t wanted; /* the least number of bytes that a reader waits for */
-	size_t taken;  /* bytes that were read, each time */
-	unsigned pins; /* readers in it */
-	bool is_once;
-	bool is_checked; /* the headers of the current answer are */
+	char *data;        /* NULL while it is queued */
+	size_t filled;     /* bytes received */
+	size_t awaited;    /* the smallest `filled` that a reader waits for; SIZE_MAX: none */
+	size_t bytes_read; /* by all readers together */
+	unsigned pins;     /* readers that use it */
+	bool is_once;      /* will be read once */
+	bool is_checked;   /* the headers of the current response are */
 	block_state state;
 	int64_t used_ns;
-	struct block *before, *after; /* in the queue, or among those that are ready */
+	struct block *before, *after; /* in `queue` or `ready` */
 } block;
 
 /* A list with the oldest first. */
@@ -50,40 +50,40 @@ typedef struct block_list {
 	block *first, *last;
 } block_list;
 
-/* The transfer of what is sent without regard to ranges. */
+/* The download of a whole object to a temporary file, from a server that ignores ranges. */
 typedef struct spool {
 	sp_transfer transfer; /* the first member */
 	sp_store_object *object;
 	int fd;
-	uint64_t at, filled; /* written now, and ever */
+	uint64_t at, filled; /* bytes written by this attempt, and by any */
 	bool is_running, is_checked;
 	sp_error why;
 } spool;
 
-/* Where one of several readers in sequence is. */
-typedef struct reader_place {
+/* The position of one of several sequential readers. */
+typedef struct read_cursor {
 	size_t last;   /* the block that was read last; SIZE_MAX: none */
-	size_t window; /* how many blocks are read ahead */
+	size_t window; /* blocks to read ahead */
 	int64_t used_ns;
-} reader_place;
+} read_cursor;
 
-enum { PLACES = 4 };
+enum { CURSORS = 4 };
 
 struct sp_store_object {
 	sp_object_url url;
 	sp_account *account;
 	uint64_t size;
-	int64_t changed_s;
+	int64_t modified_s;
 	char etag[128];
 	int64_t timeout_ms;
-	size_t users; /* the opener, and blocks and a spool under way */
+	size_t users; /* the opener, each block, and a running spool */
 	bool is_closed;
 	bool has_no_ranges;
 	spool spool;
-	reader_place places[PLACES];
+	read_cursor cursors[CURSORS];
 	bool has_hints;
 	size_t block_count;
-	bool *is_done; /* [block_count] all of it was read once */
+	bool *is_done; /* [block_count] all of the block was read before */
 	block *blocks[];
 };
 
@@ -91,13 +91,13 @@ struct sp_store_object {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static block_list queue, ready;
-static size_t queued, room_used;
-static char *spare[SP_OBJECT_ROOM / SP_OBJECT_BLOCK]; /* buffers of whole blocks */
+static size_t queued, bytes_used;
+static char *spare[SP_OBJECT_MEMORY / SP_OBJECT_BLOCK]; /* buffers of whole blocks */
 static size_t spare_count, open_count;
 
 /* ---------------------------------------------------------------------- lists */
 
-static void append(block_list *list, block *b)
+static void list_append(block_list *list, block *b)
 {
 	b->before = list->last;
 	b->after = NULL;
@@ -105,7 +105,7 @@ static void append(block_list *list, block *b)
 	list->last = b;
 }
 
-static void take_out(block_list *list, block *b)
+static void list_remove(block_list *list, block *b)
 {
 	*(b->before != NULL ? &b->before->after : &list->first) = b->after;
 	*(b->after != NULL ? &b->after->before : &list->last) = b->before;
@@ -114,7 +114,7 @@ static void take_out(block_list *list, block *b)
 
 /* --------------------------------------------------------------------- memory */
 
-/* Whole blocks are mapped, so that all of their memory goes back to the system in the end. */
+/* Whole blocks are mapped, so that freeing them returns their memory to the system. */
 static char *map_whole(void)
 {
 	char *data = mmap(NULL, SP_OBJECT_BLOCK, PROT_READ | PROT_WRITE,
@@ -126,11 +126,11 @@ static char *map_whole(void)
 	return data;
 }
 
-static void give_data(block *b)
+static void free_data(block *b)
 {
 	if (b->data == NULL)
 		return;
-	room_used -= b->size;
+	bytes_used -= b->size;
 	if (b->size == SP_OBJECT_BLOCK && spare_count < sizeof(spare) / sizeof(spare[0]))
 		spare[spare_count++] = b->data;
 	else if (b->size == SP_OBJECT_BLOCK)
@@ -146,8 +146,8 @@ static void drop_spare(void)
 		munmap(spare[--spare_count], SP_OBJECT_BLOCK);
 }
 
-/* The object goes with the last of its users. */
-static void let_go(sp_store_object *object)
+/* Frees the object after its last user. */
+static void release(sp_store_object *object)
 {
 	if (--object->users != 0)
 		return;
@@ -158,85 +158,85 @@ static void let_go(sp_store_object *object)
 		drop_spare();
 }
 
-static bool is_read(const block *b)
+static bool is_fully_read(const block *b)
 {
-	return b->taken >= b->size;
+	return b->bytes_read >= b->size;
 }
 
-/* Frees a block that no transfer and no reader uses, in whatever list it is. */
+/* Frees a block that no transfer and no reader uses. */
 static void drop_block(block *b)
 {
 	sp_store_object *object = b->object;
 
 	if (b->state == READY)
-		take_out(&ready, b);
+		list_remove(&ready, b);
 	if (b->state == QUEUED) {
-		take_out(&queue, b);
+		list_remove(&queue, b);
 		queued--;
 	}
 	object->blocks[b->start / SP_OBJECT_BLOCK] = NULL;
-	object->is_done[b->start / SP_OBJECT_BLOCK] |= is_read(b);
-	give_data(b);
+	object->is_done[b->start / SP_OBJECT_BLOCK] |= is_fully_read(b);
+	free_data(b);
 	sp_free(b);
-	let_go(object);
+	release(object);
 	if (queued != 0)
 		sp_transfers_wake();
 }
 
-/* Bytes of blocks that were read, and may be read again. */
-static size_t kept_bytes(void)
+/* Bytes of ready blocks that were fully read and may be read again. */
+static size_t cached_bytes(void)
 {
 	size_t bytes = 0;
 
 	for (const block *b = ready.first; b != NULL; b = b->after)
-		if (is_read(b))
+		if (is_fully_read(b))
 			bytes += b->size;
 	return bytes;
 }
 
 /*
- * A block that may be freed: one that was read, beyond those that are kept, and the newest of them,
- * because a second pass begins with the oldest; or one that nobody has wanted for long.  `hard`: of
- * those that are kept, and then of those that will be read, the one that is wanted last.
+ * The block to evict: if the fully read ones exceed SP_OBJECT_CACHE, the newest of them, because a
+ * second pass begins with the oldest; else one that has not been used for UNREAD_NS.  NULL: none.
+ * With `force` also a cached one, then the newest of those not read yet, then any without a pin.
  */
-static block *find_victim(bool hard)
+static block *find_victim(bool force)
 {
-	bool is_full = hard || kept_bytes() > SP_OBJECT_KEPT;
+	bool is_full = force || cached_bytes() > SP_OBJECT_CACHE;
 	int64_t now = sp_clock_now_ns();
 
 	for (block *b = ready.last; b != NULL && is_full; b = b->before)
-		if (b->pins == 0 && is_read(b))
+		if (b->pins == 0 && is_fully_read(b))
 			return b;
 	for (block *b = ready.first; b != NULL; b = b->after)
 		if (b->pins == 0 && now - b->used_ns > UNREAD_NS)
 			return b;
-	for (block *b = ready.last; b != NULL && hard; b = b->before)
-		if (b->pins == 0 && b->taken == 0)
+	for (block *b = ready.last; b != NULL && force; b = b->before)
+		if (b->pins == 0 && b->bytes_read == 0)
 			return b;
-	for (block *b = ready.first; b != NULL && hard; b = b->after)
+	for (block *b = ready.first; b != NULL && force; b = b->after)
 		if (b->pins == 0)
 			return b;
 	return NULL;
 }
 
-/* Frees blocks until one of that size has room; false if it has none. */
-static bool make_room(size_t size, bool hard)
+/* Evicts blocks until one of that size fits; false: it does not fit. */
+static bool make_room(size_t size, bool force)
 {
 	block *victim;
 
-	while (room_used + size > SP_OBJECT_ROOM && (victim = find_victim(hard)) != NULL)
+	while (bytes_used + size > SP_OBJECT_MEMORY && (victim = find_victim(force)) != NULL)
 		drop_block(victim);
-	return room_used + size <= SP_OBJECT_ROOM;
+	return bytes_used + size <= SP_OBJECT_MEMORY;
 }
 
-static bool take_data(block *b)
+static bool alloc_data(block *b)
 {
 	if (b->size == SP_OBJECT_BLOCK && spare_count != 0)
 		b->data = spare[--spare_count];
 	else
 		b->data = b->size == SP_OBJECT_BLOCK ? map_whole() : sp_alloc(b->size);
 	if (b->data != NULL)
-		room_used += b->size;
+		bytes_used += b->size;
 	return b->data != NULL;
 }
 
@@ -249,50 +249,52 @@ static sp_status with_name(sp_error *err, sp_status status, const sp_store_objec
 	return sp_error_prefix(err, status, "%s", sp_protocol_name(name, &object->url));
 }
 
-static sp_status ask(sp_http_request *out, const sp_store_object *object, sp_question *question,
-		     sp_error *err)
+static sp_status make_request(sp_http_request *out, const sp_store_object *object, sp_object_op *op,
+			      sp_error *err)
 {
-	question->etag = object->etag;
-	return sp_protocol_ask(out, &object->url, object->account, question, err);
+	op->etag = object->etag;
+	return sp_protocol_make_request(out, &object->url, object->account, op, err);
 }
 
 static sp_status prepare_block(sp_transfer *t, sp_http_request *out, sp_error *err)
 {
 	block *b = (block *)t;
-	sp_question question = {
-		.ask = SP_ASK_RANGE, .first = b->start + b->filled, .size = b->size - b->filled};
+	sp_object_op op = {.kind = SP_OBJECT_OP_RANGE,
+			   .first = b->start + b->filled,
+			   .size = b->size - b->filled};
 
 	b->is_checked = false;
-	return ask(out, b->object, &question, err);
+	return make_request(out, b->object, &op, err);
 }
 
-/* Whether the answer is still of the object that was opened. */
-static sp_status check_same(const sp_store_object *object, const sp_http_answer *answer,
+/* Fails if the response is of a newer version of the object than was opened. */
+static sp_status check_same(const sp_store_object *object, const sp_http_response *response,
 			    sp_error *err)
 {
-	bool is_tag_known = object->etag[0] != '\0' && answer->etag[0] != '\0';
+	bool is_tag_known = object->etag[0] != '\0' && response->etag[0] != '\0';
 
-	if ((is_tag_known && strcmp(object->etag, answer->etag) != 0) ||
-	    (!is_tag_known && object->changed_s != 0 && answer->changed_s != 0 &&
-	     object->changed_s != answer->changed_s))
+	if ((is_tag_known && strcmp(object->etag, response->etag) != 0) ||
+	    (!is_tag_known && object->modified_s != 0 && response->modified_s != 0 &&
+	     object->modified_s != response->modified_s))
 		return sp_error_set(err, SP_IO, "the object was changed while it was read");
 	return SP_OK;
 }
 
-/* Checks the headers of an answer to a question for bytes; SP_BUSY: it may be asked again. */
-static sp_status check_range(sp_store_object *object, const block *b, const sp_http_answer *answer,
-			     sp_error *err)
+/* Checks the headers of the response to a range request; SP_BUSY: it may be retried. */
+static sp_status check_range(sp_store_object *object, const block *b,
+			     const sp_http_response *response, sp_error *err)
 {
 	uint64_t first = b->start + b->filled, left = b->size - b->filled;
 
-	SP_TRY(check_same(object, answer, err));
-	if (answer->status == 206) {
-		if (answer->has_range && answer->total != object->size)
+	SP_TRY(check_same(object, response, err));
+	if (response->status == 206) {
+		if (response->has_range && response->total != object->size)
 			return sp_error_set(err, SP_IO,
 					    "the object was changed while it was read: it has "
 					    "%" PRIu64 " bytes, no longer %" PRIu64,
-					    answer->total, object->size);
-		if (answer->has_range && answer->first == first && answer->last == first + left - 1)
+					    response->total, object->size);
+		if (response->has_range && response->first == first &&
+		    response->last == first + left - 1)
 			return SP_OK;
 		return sp_error_set(err, SP_BUSY,
 				    "the server sends another range than was asked "
@@ -300,19 +302,19 @@ static sp_status check_range(sp_store_object *object, const block *b, const sp_h
 	}
 	/* WebHDFS has no ranges of HTTP. */
 	if (object->url.kind == SP_OBJECT_HDFS &&
-	    (answer->length == left || answer->length == UINT64_MAX))
+	    (response->length == left || response->length == UINT64_MAX))
 		return SP_OK;
-	if (answer->length == object->size && first == 0 && left == object->size)
+	if (response->length == object->size && first == 0 && left == object->size)
 		return SP_OK;
-	if (object->url.kind == SP_OBJECT_HTTP && answer->length == object->size) {
+	if (object->url.kind == SP_OBJECT_HTTP && response->length == object->size) {
 		object->has_no_ranges = true;
 		return sp_error_set(err, SP_UNSUPPORTED, "the server sends no ranges");
 	}
 	return sp_error_set(err, SP_BUSY, "the server sends %" PRId64 " bytes, not %" PRIu64,
-			    (int64_t)answer->length, left);
+			    (int64_t)response->length, left);
 }
 
-static sp_status take_block(sp_transfer *t, const char *data, size_t size, sp_error *err)
+static sp_status receive_block(sp_transfer *t, const char *data, size_t size, sp_error *err)
 {
 	block *b = (block *)t;
 	sp_status status = SP_OK;
@@ -324,7 +326,7 @@ static sp_status take_block(sp_transfer *t, const char *data, size_t size, sp_er
 	if (b->object->is_closed)
 		status = sp_error_set(err, SP_CANCELLED, "the object is closed");
 	if (status == SP_OK && !b->is_checked) {
-		status = check_range(b->object, b, &t->answer, err);
+		status = check_range(b->object, b, &t->response, err);
 		b->is_checked = status == SP_OK;
 		if (status == SP_OK && size <= b->size - b->filled)
 			memcpy(b->data + b->filled, data, size);
@@ -333,13 +335,13 @@ static sp_status take_block(sp_transfer *t, const char *data, size_t size, sp_er
 		status = sp_error_set(err, SP_BUSY, "the server sends more than was asked for");
 	if (status == SP_OK)
 		b->filled += size;
-	if (b->filled >= b->wanted)
+	if (b->filled >= b->awaited)
 		pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&lock);
 	return status;
 }
 
-static sp_status judge_block(sp_transfer *t, sp_error *err)
+static sp_status verify_block(sp_transfer *t, sp_error *err)
 {
 	block *b = (block *)t;
 
@@ -354,13 +356,13 @@ static void end_block(sp_transfer *t)
 	block *b = (block *)t;
 
 	if (t->is_denied)
-		sp_account_was_denied(b->object->account);
+		sp_account_report_denied(b->object->account);
 	pthread_mutex_lock(&lock);
 	with_name(&t->error, t->status, b->object);
 	b->state = t->status == SP_OK ? READY : FAILED;
 	b->used_ns = sp_clock_now_ns();
 	if (b->state == READY)
-		append(&ready, b);
+		list_append(&ready, b);
 	if (b->pins == 0 && (b->state == FAILED || b->object->is_closed))
 		drop_block(b);
 	pthread_cond_broadcast(&changed);
@@ -373,10 +375,10 @@ sp_transfer *sp_object_next_block(void)
 
 	pthread_mutex_lock(&lock);
 	b = queue.first;
-	if (b != NULL && (!make_room(b->size, false) || !take_data(b)))
+	if (b != NULL && (!make_room(b->size, false) || !alloc_data(b)))
 		b = NULL;
 	if (b != NULL) {
-		take_out(&queue, b);
+		list_remove(&queue, b);
 		queued--;
 		b->state = RUNNING;
 	}
@@ -395,28 +397,28 @@ static block *add_block(sp_store_object *object, size_t number)
 	if (b == NULL)
 		return NULL;
 	b->transfer = (sp_transfer){.prepare = prepare_block,
-				    .take = take_block,
-				    .judge = judge_block,
+				    .receive = receive_block,
+				    .verify = verify_block,
 				    .end = end_block,
 				    .timeout_ms = object->timeout_ms};
 	b->object = object;
 	b->start = start;
 	b->size = left < SP_OBJECT_BLOCK ? (size_t)left : SP_OBJECT_BLOCK;
-	b->wanted = SIZE_MAX;
+	b->awaited = SIZE_MAX;
 	b->state = QUEUED;
-	append(&queue, b);
+	list_append(&queue, b);
 	queued++;
 	object->users++;
 	object->blocks[number] = b;
 	return b;
 }
 
-/* Queues blocks that are not there; true if there are any. */
+/* Queues the blocks that do not exist yet; true if there are any. */
 static bool queue_blocks(sp_store_object *object, size_t first, size_t end, bool is_once)
 {
 	bool any = false;
 
-	for (size_t i = first; i < end && i < object->block_count && queued < AHEAD_MOST; i++) {
+	for (size_t i = first; i < end && i < object->block_count && queued < MAX_QUEUED; i++) {
 		block *b = object->blocks[i];
 
 		if (b != NULL || (b = add_block(object, i)) == NULL)
@@ -431,59 +433,60 @@ static bool queue_blocks(sp_store_object *object, size_t first, size_t end, bool
 static sp_status start_block(block *b, sp_error *err)
 {
 	(void)(make_room(b->size, false) || make_room(b->size, true));
-	SP_NEED_MEMORY(take_data(b), err, "%zu bytes of an object", b->size);
+	SP_NEED_MEMORY(alloc_data(b), err, "%zu bytes of an object", b->size);
 	SP_TRY(sp_transfer_start(&b->transfer, err));
-	take_out(&queue, b);
+	list_remove(&queue, b);
 	queued--;
 	b->state = RUNNING;
 	return SP_OK;
 }
 
-/* The place of whoever reads this block, or the one before it; else the oldest, to begin anew. */
-static reader_place *find_place(sp_store_object *object, size_t number)
+/* The cursor that is at this block or the one before it; else the oldest one, reset. */
+static read_cursor *find_cursor(sp_store_object *object, size_t number)
 {
-	reader_place *oldest = object->places;
+	read_cursor *oldest = object->cursors;
 
-	for (size_t i = 0; i < PLACES; i++) {
-		reader_place *place = &object->places[i];
+	for (size_t i = 0; i < CURSORS; i++) {
+		read_cursor *cursor = &object->cursors[i];
 
-		if (place->last == number || (place->last != SIZE_MAX && place->last + 1 == number))
-			return place;
-		if (place->used_ns < oldest->used_ns)
-			oldest = place;
+		if (cursor->last == number ||
+		    (cursor->last != SIZE_MAX && cursor->last + 1 == number))
+			return cursor;
+		if (cursor->used_ns < oldest->used_ns)
+			oldest = cursor;
 	}
-	*oldest = (reader_place){.last = number == 0 ? SIZE_MAX : number};
+	*oldest = (read_cursor){.last = number == 0 ? SIZE_MAX : number};
 	return oldest;
 }
 
-/* A reader in sequence finds the next blocks on their way. */
+/* Queues the blocks that a sequential reader will read next. */
 static void read_ahead(sp_store_object *object, size_t number)
 {
-	reader_place *place = find_place(object, number);
+	read_cursor *cursor = find_cursor(object, number);
 	size_t end = number + 1;
 
-	place->used_ns = sp_clock_now_ns();
-	if (number == place->last)
+	cursor->used_ns = sp_clock_now_ns();
+	if (number == cursor->last)
 		return;
-	place->last = number;
-	place->window = place->window == 0 || object->has_hints ? WINDOW
-			: place->window < WINDOW_MOST / 2       ? 2 * place->window
-								: WINDOW_MOST;
-	while (end <= number + place->window && end < object->block_count && !object->is_done[end])
+	cursor->last = number;
+	cursor->window = cursor->window == 0 || object->has_hints ? WINDOW
+			 : cursor->window < MAX_WINDOW / 2        ? 2 * cursor->window
+								  : MAX_WINDOW;
+	while (end <= number + cursor->window && end < object->block_count && !object->is_done[end])
 		end++;
 	if (queue_blocks(object, number + 1, end, false))
 		sp_transfers_wake();
 }
 
-/* Waits until `end` bytes of the block are there. */
+/* Waits until `end` bytes of the block have been received. */
 static sp_status wait_for_bytes(block *b, size_t end, sp_error *err)
 {
 	while (b->filled < end && b->state != FAILED && b->state != READY) {
-		if (end < b->wanted)
-			b->wanted = end;
+		if (end < b->awaited)
+			b->awaited = end;
 		pthread_cond_wait(&changed, &lock);
 	}
-	b->wanted = SIZE_MAX; /* whoever still waits sets it again */
+	b->awaited = SIZE_MAX; /* readers that still wait set it again */
 	pthread_cond_broadcast(&changed);
 	if (b->filled >= end)
 		return SP_OK;
@@ -512,16 +515,16 @@ static sp_status read_block(sp_store_object *object, uint64_t offset, void *buff
 		pthread_mutex_unlock(&lock);
 		memcpy(buffer, b->data + at, size);
 		pthread_mutex_lock(&lock);
-		b->taken += size;
+		b->bytes_read += size;
 	}
 	b->pins--;
 	if (b->state == READY) {
 		b->used_ns = sp_clock_now_ns();
-		take_out(&ready, b);
-		append(&ready, b);
+		list_remove(&ready, b);
+		list_append(&ready, b);
 	}
 	if (b->pins == 0 && (b->state == FAILED || b->state == QUEUED ||
-			     (b->state == READY && b->is_once && is_read(b))))
+			     (b->state == READY && b->is_once && is_fully_read(b))))
 		drop_block(b);
 	return status;
 }
@@ -531,26 +534,26 @@ static sp_status read_block(sp_store_object *object, uint64_t offset, void *buff
 static sp_status prepare_spool(sp_transfer *t, sp_http_request *out, sp_error *err)
 {
 	spool *s = (spool *)t;
-	sp_question question = {.ask = SP_ASK_WHOLE};
+	sp_object_op op = {.kind = SP_OBJECT_OP_WHOLE};
 
 	s->at = 0;
 	s->is_checked = false;
-	return ask(out, s->object, &question, err);
+	return make_request(out, s->object, &op, err);
 }
 
-static sp_status check_whole(spool *s, const sp_http_answer *answer, sp_error *err)
+static sp_status check_whole(spool *s, const sp_http_response *response, sp_error *err)
 {
-	SP_TRY(check_same(s->object, answer, err));
-	if (answer->status == 200 && answer->length == s->object->size)
+	SP_TRY(check_same(s->object, response, err));
+	if (response->status == 200 && response->length == s->object->size)
 		return SP_OK;
 	return sp_error_set(err, SP_BUSY, "the server sends %" PRId64 " bytes, not %" PRIu64,
-			    (int64_t)answer->length, s->object->size);
+			    (int64_t)response->length, s->object->size);
 }
 
-static sp_status take_spool(sp_transfer *t, const char *data, size_t size, sp_error *err)
+static sp_status receive_spool(sp_transfer *t, const char *data, size_t size, sp_error *err)
 {
 	spool *s = (spool *)t;
-	sp_status status = s->is_checked ? SP_OK : check_whole(s, &t->answer, err);
+	sp_status status = s->is_checked ? SP_OK : check_whole(s, &t->response, err);
 
 	s->is_checked = true;
 	if (status == SP_OK && size > s->object->size - s->at)
@@ -574,7 +577,7 @@ static sp_status take_spool(sp_transfer *t, const char *data, size_t size, sp_er
 	return status;
 }
 
-static sp_status judge_spool(sp_transfer *t, sp_error *err)
+static sp_status verify_spool(sp_transfer *t, sp_error *err)
 {
 	const spool *s = (spool *)t;
 
@@ -592,7 +595,7 @@ static void end_spool(sp_transfer *t)
 	s->is_running = false;
 	s->why = t->error;
 	pthread_cond_broadcast(&changed);
-	let_go(s->object);
+	release(s->object);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -608,11 +611,11 @@ static sp_status start_spool(sp_store_object *object, sp_error *err)
 	if (s->fd < 0)
 		return sp_file_failed(err, SP_IO, "make a temporary file in", folder);
 	s->transfer = (sp_transfer){.prepare = prepare_spool,
-				    .take = take_spool,
-				    .judge = judge_spool,
+				    .receive = receive_spool,
+				    .verify = verify_spool,
 				    .end = end_spool,
 				    .timeout_ms = object->timeout_ms +
-						  (int64_t)(object->size / SLOWEST_PER_MS)};
+						  (int64_t)(object->size / MIN_BYTES_PER_MS)};
 	s->object = object;
 	SP_TRY(sp_transfer_start(&s->transfer, err));
 	s->is_running = true;
@@ -646,29 +649,30 @@ static sp_status read_spool(sp_store_object *object, uint64_t offset, void *buff
 /* --------------------------------------------------------------------- objects */
 
 sp_status sp_object_open(sp_store_object **out, const sp_object_url *url, sp_account *account,
-			 const sp_name_about *about, sp_error *err)
+			 const sp_object_attributes *attributes, sp_error *err)
 {
-	size_t count = (size_t)(about->size / SP_OBJECT_BLOCK +
-				(about->size % SP_OBJECT_BLOCK != 0));
+	size_t count = (size_t)(attributes->size / SP_OBJECT_BLOCK +
+				(attributes->size % SP_OBJECT_BLOCK != 0));
 	sp_store_object *object;
 	sp_account_view view;
 
-	if (about->size > (uint64_t)1 << 50)
-		return sp_error_set(err, SP_INVALID, "an object of %" PRIu64 " bytes", about->size);
+	if (attributes->size > (uint64_t)1 << 50)
+		return sp_error_set(err, SP_INVALID, "an object of %" PRIu64 " bytes",
+				    attributes->size);
 	SP_TRY(sp_account_prepare(account, err));
-	SP_TRY(sp_account_look(account, &view, err));
+	SP_TRY(sp_account_get_view(account, &view, err));
 	object = sp_alloc_zero(1, sizeof(*object) + count * (sizeof(object->blocks[0]) + 1));
 	if (object != NULL) {
 		object->url = *url;
 		object->account = account;
-		object->size = about->size;
-		object->changed_s = about->changed_s;
-		memcpy(object->etag, about->etag, sizeof(object->etag));
+		object->size = attributes->size;
+		object->modified_s = attributes->modified_s;
+		memcpy(object->etag, attributes->etag, sizeof(object->etag));
 		object->timeout_ms = view.timeout_ms;
 		object->users = 1;
 		object->spool.fd = -1;
-		for (size_t i = 0; i < PLACES; i++)
-			object->places[i].last = SIZE_MAX;
+		for (size_t i = 0; i < CURSORS; i++)
+			object->cursors[i].last = SIZE_MAX;
 		object->block_count = count;
 		object->is_done = (bool *)&object->blocks[count];
 		pthread_mutex_lock(&lock);
@@ -691,7 +695,7 @@ void sp_object_close(sp_store_object *object)
 		if (b != NULL && b->state != RUNNING)
 			drop_block(b);
 	}
-	let_go(object);
+	release(object);
 	pthread_mutex_unlock(&lock);
 }
 

@@ -21,32 +21,32 @@ static sp_status locate(sp_object_url *url, sp_account **account, const char *pa
 
 static sp_status open_path(sp_store_object **out, uint64_t *size, const char *path, sp_error *err)
 {
-	sp_name_about about;
+	sp_object_attributes attributes;
 	sp_account *account;
 	sp_object_url url;
 
 	SP_TRY(locate(&url, &account, path, err));
-	SP_TRY(sp_names_find(&about, &url, account, S_IFREG, err));
-	if (about.is_folder)
+	SP_TRY(sp_names_find(&attributes, &url, account, S_IFREG, err));
+	if (attributes.is_folder)
 		return sp_error_set(err, SP_IO, "cannot open %s: not an object", path);
-	SP_TRY(sp_object_open(out, &url, account, &about, err));
-	*size = about.size;
+	SP_TRY(sp_object_open(out, &url, account, &attributes, err));
+	*size = attributes.size;
 	return SP_OK;
 }
 
 static sp_status find_path(struct stat *out, const char *path, mode_t type, sp_error *err)
 {
-	sp_name_about about;
+	sp_object_attributes attributes;
 	sp_account *account;
 	sp_object_url url;
 
 	SP_TRY(locate(&url, &account, path, err));
-	SP_TRY(sp_names_find(&about, &url, account, type, err));
-	*out = (struct stat){.st_mode = about.is_folder ? S_IFDIR : S_IFREG,
-			     .st_size = (off_t)about.size,
-			     .st_ino = (ino_t)about.identity,
-			     .st_mtim = {.tv_sec = about.changed_s},
-			     .st_ctim = {.tv_sec = about.changed_s}};
+	SP_TRY(sp_names_find(&attributes, &url, account, type, err));
+	*out = (struct stat){.st_mode = attributes.is_folder ? S_IFDIR : S_IFREG,
+			     .st_size = (off_t)attributes.size,
+			     .st_ino = (ino_t)attributes.identity,
+			     .st_mtim = {.tv_sec = attributes.modified_s},
+			     .st_ctim = {.tv_sec = attributes.modified_s}};
 	return SP_OK;
 }
 

@@ -28,32 +28,32 @@ const char *sp_protocol_name(char out[SP_OBJECT_NAME_SIZE], const sp_object_url 
 	return out;
 }
 
-static bool is_list(const sp_question *q)
+static bool is_list(const sp_object_op *op)
 {
-	return q->ask == SP_ASK_FOLDER || q->ask == SP_ASK_TREE;
+	return op->kind == SP_OBJECT_OP_LIST || op->kind == SP_OBJECT_OP_LIST_TREE;
 }
 
 /* The condition and the range, as headers. */
-static void add_range(sp_http_request *out, const sp_question *q)
+static void add_range(sp_http_request *out, const sp_object_op *op)
 {
 	/* A weak tag says nothing about bytes. */
-	if (q->etag != NULL && q->etag[0] != '\0' && strncmp(q->etag, "W/", 2) != 0)
-		sp_http_request_add(out, "if-match", "%s", q->etag);
-	if (q->ask == SP_ASK_RANGE)
-		sp_http_request_add(out, "range", "bytes=%" PRIu64 "-%" PRIu64, q->first,
-				    q->first + q->size - 1);
+	if (op->etag != NULL && op->etag[0] != '\0' && strncmp(op->etag, "W/", 2) != 0)
+		sp_http_request_add(out, "if-match", "%s", op->etag);
+	if (op->kind == SP_OBJECT_OP_RANGE)
+		sp_http_request_add(out, "range", "bytes=%" PRIu64 "-%" PRIu64, op->first,
+				    op->first + op->size - 1);
 }
 
-/* A list that is as it was need not be sent again. */
-static void add_known(sp_http_request *out, const sp_question *q)
+/* An unchanged listing is answered with 304, without a body. */
+static void add_validators(sp_http_request *out, const sp_object_op *op)
 {
-	bool has_etag = q->known_etag != NULL && q->known_etag[0] != '\0';
-	bool has_time = q->known_changed != NULL && q->known_changed[0] != '\0';
+	bool has_etag = op->if_none_match != NULL && op->if_none_match[0] != '\0';
+	bool has_time = op->if_modified_since != NULL && op->if_modified_since[0] != '\0';
 
 	if (has_etag)
-		sp_http_request_add(out, "if-none-match", "%s", q->known_etag);
+		sp_http_request_add(out, "if-none-match", "%s", op->if_none_match);
 	if (has_time)
-		sp_http_request_add(out, "if-modified-since", "%s", q->known_changed);
+		sp_http_request_add(out, "if-modified-since", "%s", op->if_modified_since);
 	out->is_conditional = has_etag || has_time;
 }
 
@@ -66,26 +66,26 @@ static void add_parameter(sp_buffer *query, const char *name, const char *value)
 /* --------------------------------------------------------------- S3 and OSS */
 
 /* The parameters of a list, sorted by name. */
-static void add_list_query(sp_buffer *query, const sp_object_url *url, const sp_question *q)
+static void add_list_query(sp_buffer *query, const sp_object_url *url, const sp_object_op *op)
 {
 	char prefix[SP_OBJECT_PATH_SIZE + 1];
 
 	snprintf(prefix, sizeof(prefix), "%s%s", url->path, url->path[0] != '\0' ? "/" : "");
-	if (url->kind == SP_OBJECT_S3 && q->after != NULL)
-		add_parameter(query, "continuation-token", q->after);
-	if (q->ask == SP_ASK_FOLDER)
+	if (url->kind == SP_OBJECT_S3 && op->after != NULL)
+		add_parameter(query, "continuation-token", op->after);
+	if (op->kind == SP_OBJECT_OP_LIST)
 		add_parameter(query, "delimiter", "/");
 	if (url->kind == SP_OBJECT_S3)
 		add_parameter(query, "list-type", "2");
-	else if (q->after != NULL)
-		add_parameter(query, "marker", q->after);
+	else if (op->after != NULL)
+		add_parameter(query, "marker", op->after);
 	add_parameter(query, "max-keys", "1000");
 	if (prefix[0] != '\0')
 		add_parameter(query, "prefix", prefix);
 }
 
 static sp_status sign(sp_http_request *out, const sp_object_url *url, const sp_account_view *view,
-		      const sp_question *q, const char *host, const char *path, const char *query,
+		      const sp_object_op *op, const char *host, const char *path, const char *query,
 		      sp_error *err)
 {
 	const sp_credentials credentials = {view->id, view->key, view->session_token};
@@ -93,7 +93,7 @@ static sp_status sign(sp_http_request *out, const sp_object_url *url, const sp_a
 				       .path = path,
 				       .query = query,
 				       .bucket = url->authority,
-				       .key = is_list(q) ? "" : url->path,
+				       .key = is_list(op) ? "" : url->path,
 				       .region = view->region,
 				       .now = time(NULL)};
 
@@ -103,8 +103,9 @@ static sp_status sign(sp_http_request *out, const sp_object_url *url, const sp_a
 					 : sp_sign_oss(out, &place, &credentials, err);
 }
 
-static sp_status ask_bucket(sp_http_request *out, const sp_object_url *url,
-			    const sp_account_view *view, const sp_question *q, sp_error *err)
+static sp_status make_bucket_request(sp_http_request *out, const sp_object_url *url,
+				     const sp_account_view *view, const sp_object_op *op,
+				     sp_error *err)
 {
 	const char *host = strstr(view->endpoint, "://") + 3;
 	char full_host[2 * SP_OBJECT_AUTHORITY_SIZE];
@@ -120,8 +121,8 @@ static sp_status ask_bucket(sp_http_request *out, const sp_object_url *url,
 	if (!view->is_virtual)
 		sp_buffer_append_char(&path, '/');
 	sp_buffer_append_text(&query, "");
-	if (is_list(q))
-		add_list_query(&query, url, q);
+	if (is_list(op))
+		add_list_query(&query, url, op);
 	else
 		sp_object_url_escape(&path, sp_bytes_of(url->path), "/");
 	sp_buffer_printf(&whole, "%.*s%s%s%s%s", (int)(host - view->endpoint), view->endpoint,
@@ -130,7 +131,7 @@ static sp_status ask_bucket(sp_http_request *out, const sp_object_url *url,
 	if (path.failed || query.failed || whole.failed)
 		status = sp_no_memory(err, "a request");
 	else
-		status = sign(out, url, view, q, full_host, path.data,
+		status = sign(out, url, view, op, full_host, path.data,
 			      query.size != 0 ? query.data : "", err);
 	out->url = sp_buffer_take(&whole, &(size_t){0});
 	sp_buffer_fini(&path);
@@ -142,19 +143,19 @@ static sp_status ask_bucket(sp_http_request *out, const sp_object_url *url,
 /* ------------------------------------------------------------- WebHDFS and HTTP */
 
 static void add_hdfs(sp_buffer *whole, const sp_object_url *url, const sp_account_view *view,
-		     const sp_question *q)
+		     const sp_object_op *op)
 {
-	static const char *const operations[] = {[SP_ASK_RANGE] = "OPEN",
-						 [SP_ASK_WHOLE] = "OPEN",
-						 [SP_ASK_ABOUT] = "GETFILESTATUS",
-						 [SP_ASK_FOLDER] = "LISTSTATUS",
-						 [SP_ASK_TREE] = "LISTSTATUS"};
+	static const char *const operations[] = {[SP_OBJECT_OP_RANGE] = "OPEN",
+						 [SP_OBJECT_OP_WHOLE] = "OPEN",
+						 [SP_OBJECT_OP_STAT] = "GETFILESTATUS",
+						 [SP_OBJECT_OP_LIST] = "LISTSTATUS",
+						 [SP_OBJECT_OP_LIST_TREE] = "LISTSTATUS"};
 
 	sp_buffer_printf(whole, "%s/webhdfs/v1/", view->endpoint);
 	sp_object_url_escape(whole, sp_bytes_of(url->path), "/");
-	sp_buffer_printf(whole, "?op=%s", operations[q->ask]);
-	if (q->ask == SP_ASK_RANGE)
-		sp_buffer_printf(whole, "&offset=%" PRIu64 "&length=%" PRIu64, q->first, q->size);
+	sp_buffer_printf(whole, "?op=%s", operations[op->kind]);
+	if (op->kind == SP_OBJECT_OP_RANGE)
+		sp_buffer_printf(whole, "&offset=%" PRIu64 "&length=%" PRIu64, op->first, op->size);
 	if (view->token != NULL)
 		add_parameter(whole, "delegation", view->token);
 	else if (view->user != NULL)
@@ -162,24 +163,25 @@ static void add_hdfs(sp_buffer *whole, const sp_object_url *url, const sp_accoun
 }
 
 static void add_http(sp_buffer *whole, const sp_object_url *url, const sp_account_view *view,
-		     const sp_question *q)
+		     const sp_object_op *op)
 {
 	sp_buffer_printf(whole, "%s/", view->endpoint);
 	sp_object_url_escape_path(whole, sp_bytes_of(url->path));
-	if (is_list(q) && url->path[0] != '\0')
+	if (is_list(op) && url->path[0] != '\0')
 		sp_buffer_append_char(whole, '/');
 }
 
-static sp_status ask_server(sp_http_request *out, const sp_object_url *url,
-			    const sp_account_view *view, const sp_question *q, sp_error *err)
+static sp_status make_server_request(sp_http_request *out, const sp_object_url *url,
+				     const sp_account_view *view, const sp_object_op *op,
+				     sp_error *err)
 {
 	sp_buffer whole;
 
 	sp_buffer_init(&whole, MAX_URL);
 	if (url->kind == SP_OBJECT_HDFS)
-		add_hdfs(&whole, url, view, q);
+		add_hdfs(&whole, url, view, op);
 	else
-		add_http(&whole, url, view, q);
+		add_http(&whole, url, view, op);
 	out->may_redirect = url->kind == SP_OBJECT_HDFS;
 	out->url = sp_buffer_take(&whole, &(size_t){0});
 	sp_buffer_fini(&whole);
@@ -188,27 +190,28 @@ static sp_status ask_server(sp_http_request *out, const sp_object_url *url,
 
 /* ------------------------------------------------------------------------- all */
 
-sp_status sp_protocol_ask(sp_http_request *out, const sp_object_url *url, sp_account *account,
-			  const sp_question *q, sp_error *err)
+sp_status sp_protocol_make_request(sp_http_request *out, const sp_object_url *url,
+				   sp_account *account, const sp_object_op *op, sp_error *err)
 {
 	sp_account_view view;
 	sp_status status;
 
-	SP_TRY(sp_account_look(account, &view, err));
-	out->method = q->ask == SP_ASK_ABOUT && url->kind != SP_OBJECT_HDFS ? "HEAD" : "GET";
-	if (url->kind != SP_OBJECT_HDFS && (q->ask == SP_ASK_RANGE || q->ask == SP_ASK_WHOLE))
-		add_range(out, q);
-	if (url->kind == SP_OBJECT_HTTP && q->ask == SP_ASK_FOLDER)
-		add_known(out, q);
-	status = sp_protocol_has_trees(url->kind) ? ask_bucket(out, url, &view, q, err)
-						  : ask_server(out, url, &view, q, err);
+	SP_TRY(sp_account_get_view(account, &view, err));
+	out->method = op->kind == SP_OBJECT_OP_STAT && url->kind != SP_OBJECT_HDFS ? "HEAD" : "GET";
+	if (url->kind != SP_OBJECT_HDFS &&
+	    (op->kind == SP_OBJECT_OP_RANGE || op->kind == SP_OBJECT_OP_WHOLE))
+		add_range(out, op);
+	if (url->kind == SP_OBJECT_HTTP && op->kind == SP_OBJECT_OP_LIST)
+		add_validators(out, op);
+	status = sp_protocol_has_trees(url->kind) ? make_bucket_request(out, url, &view, op, err)
+						  : make_server_request(out, url, &view, op, err);
 	out->ca_file = view.ca_file;
 	view.ca_file = NULL;
 	sp_account_view_drop(&view);
 	return status;
 }
 
-static sp_status read_html(sp_listing_of *out, const sp_object_url *url, sp_bytes document,
+static sp_status read_html(sp_listing *out, const sp_object_url *url, sp_bytes document,
 			   sp_error *err)
 {
 	sp_status status;
@@ -225,7 +228,7 @@ static sp_status read_html(sp_listing_of *out, const sp_object_url *url, sp_byte
 	return status;
 }
 
-sp_status sp_protocol_read_names(sp_listing_of *out, const sp_object_url *url, sp_bytes document,
+sp_status sp_protocol_read_names(sp_listing *out, const sp_object_url *url, sp_bytes document,
 				 sp_error *err)
 {
 	char prefix[SP_OBJECT_PATH_SIZE + 1];

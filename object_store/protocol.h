@@ -10,41 +10,42 @@
 #include "object_store/object_url.h"
 
 /*
- * What each kind of store is asked, and what it answers.
+ * Turns operations on objects and folders into the HTTP requests of each kind of store, and its
+ * responses into names.
  *
  * Threads: thread-safe.
  */
-typedef enum sp_ask {
-	SP_ASK_RANGE,  /* bytes of an object */
-	SP_ASK_WHOLE,  /* all of them, in a request without a range */
-	SP_ASK_ABOUT,  /* its size and the like */
-	SP_ASK_FOLDER, /* the names in a folder */
-	SP_ASK_TREE,   /* those of all objects below a folder; S3 and OSS only */
-} sp_ask;
+typedef enum sp_object_op_kind {
+	SP_OBJECT_OP_RANGE,     /* reads a range of an object's bytes */
+	SP_OBJECT_OP_WHOLE,     /* reads an object in one request without a range */
+	SP_OBJECT_OP_STAT,      /* an object's size, time and entity tag */
+	SP_OBJECT_OP_LIST,      /* the names in a folder */
+	SP_OBJECT_OP_LIST_TREE, /* the names of all objects below a folder; S3 and OSS only */
+} sp_object_op_kind;
 
-typedef struct sp_question {
-	sp_ask ask;
+typedef struct sp_object_op {
+	sp_object_op_kind kind;
 	uint64_t first, size; /* of the range; size > 0 */
-	const char *etag;     /* the object must still have it; NULL or "": not known */
-	const char *after;    /* the page of a list; NULL: the first */
+	const char *etag;     /* the request fails if the object has another; NULL or "": unknown */
+	const char *after;    /* the page of a listing; NULL: the first */
 
-	/* SP_ASK_FOLDER of a web server: 304 if these are its tag and time; NULL or "": none. */
-	const char *known_etag, *known_changed;
-} sp_question;
+	/* For SP_OBJECT_OP_LIST of a web server: validators, for a 304; NULL or "": none. */
+	const char *if_none_match, *if_modified_since;
+} sp_object_op;
 
 /* Whether a folder's whole tree can be listed at once. */
 bool sp_protocol_has_trees(sp_object_kind kind);
 
-/* Makes the request, signed with the credentials that the account has. */
-SP_MUST_CHECK sp_status sp_protocol_ask(sp_http_request *out, const sp_object_url *url,
-					sp_account *account, const sp_question *question,
-					sp_error *err);
+/* Fills in the request, signed with the credentials that the account has. */
+SP_MUST_CHECK sp_status sp_protocol_make_request(sp_http_request *out, const sp_object_url *url,
+						 sp_account *account, const sp_object_op *op,
+						 sp_error *err);
 
-/* Adds the page of names that answers SP_ASK_FOLDER or SP_ASK_TREE, and sets out->next. */
-SP_MUST_CHECK sp_status sp_protocol_read_names(sp_listing_of *out, const sp_object_url *url,
+/* Adds the names of a page of SP_OBJECT_OP_LIST or SP_OBJECT_OP_LIST_TREE, and sets out->next. */
+SP_MUST_CHECK sp_status sp_protocol_read_names(sp_listing *out, const sp_object_url *url,
 					       sp_bytes document, sp_error *err);
 
-/* A few words for error texts: the URL, which has no secret.  `out` has room for any. */
+/* The URL for error texts; it contains no secret. */
 enum { SP_OBJECT_NAME_SIZE = SP_OBJECT_AUTHORITY_SIZE + SP_OBJECT_PATH_SIZE + 16 };
 const char *sp_protocol_name(char out[SP_OBJECT_NAME_SIZE], const sp_object_url *url);
 

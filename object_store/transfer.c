@@ -19,36 +19,37 @@
 enum {
 	NS_PER_MS = 1000000,
 	CONNECTIONS = 16,
-	CONNECTIONS_MOST = 64,
-	URGENT_MORE = 4, /* connections that only sp_transfer_start()'s may use */
+	MAX_CONNECTIONS = 64,
+	URGENT_CONNECTIONS = 4, /* more, for transfers of sp_transfer_start() only */
 	CONNECT_MS = 5000,
-	PAUSE_MS = 100, /* before the second attempt */
-	PAUSE_MOST_MS = 5000,
-	BODY_KEPT = 2048, /* of an answer that is an error */
+	BACKOFF_MS = 100, /* before the second attempt */
+	MAX_BACKOFF_MS = 5000,
+	MAX_ERROR_BODY = 2048, /* of an error response */
 	IDLE_MS = 1000,
-	/* Bytes per second below which an attempt is given up, after a quarter of the time. */
+	/* An attempt below so many bytes/s for a quarter of the timeout, at most MAX_SLOW_S, fails.
+	 */
 	SLOW_BYTES = 4096,
-	SLOW_MOST_S = 15,
-	/* The budget of repetitions: so many, and one more for each so many good answers. */
-	REPETITIONS = 200,
-	GOOD_PER_REPETITION = 4,
+	MAX_SLOW_S = 15,
+	/* Retries of all transfers; some successes add one retry to the budget. */
+	RETRY_BUDGET = 200,
+	SUCCESSES_PER_RETRY = 4,
 };
 
-/* What the thread knows of a transfer. */
-typedef struct sp_transfer_run {
+/* The thread's state of a transfer. */
+typedef struct sp_transfer_state {
 	CURL *curl;
 	struct curl_slist *headers;
 	sp_http_request request;
 	char *redirect; /* a data node's URL, which holds a token; NULL: none */
 	char reason[CURL_ERROR_SIZE];
-	char body[BODY_KEPT + 1]; /* of an answer that is an error */
+	char body[MAX_ERROR_BODY + 1]; /* of an error response */
 	size_t body_size;
 	int64_t deadline_ns, due_ns;
 	int attempts;
-	bool has_moved;    /* bytes were taken in this attempt */
-	sp_status stopped; /* by take(); SP_OK: not */
+	bool has_data;          /* this attempt has received bytes of the body */
+	sp_status abort_status; /* of receive(), which ended the attempt; else SP_OK */
 	sp_error why;
-} sp_transfer_run;
+} sp_transfer_state;
 
 static struct {
 	pthread_mutex_t lock; /* protects all down to `thread` */
@@ -59,14 +60,14 @@ static struct {
 	CURLM *multi;
 	sp_thread_group *thread;
 
-	/* Of the thread. */
+	/* Used by the thread only. */
 	sp_transfer *waiting; /* for their next attempt */
 	size_t active;
-	unsigned repetitions, good;
-	sp_transfer *running[CONNECTIONS_MOST + URGENT_MORE];
+	unsigned retry_budget, successes;
+	sp_transfer *running[MAX_CONNECTIONS + URGENT_CONNECTIONS];
 } engine = {.lock = PTHREAD_MUTEX_INITIALIZER, .connections = CONNECTIONS};
 
-/* -------------------------------------------------------------------- answers */
+/* ----------------------------------------------------------------- responses */
 
 static bool is_header(sp_bytes line, const char *name, char value[256])
 {
@@ -86,7 +87,7 @@ static bool is_header(sp_bytes line, const char *name, char value[256])
 	return true;
 }
 
-static bool take_number(const char **at, uint64_t *out)
+static bool parse_number(const char **at, uint64_t *out)
 {
 	char *end;
 
@@ -98,40 +99,40 @@ static bool take_number(const char **at, uint64_t *out)
 }
 
 /* "bytes 0-9/443" */
-static void take_range(sp_http_answer *answer, const char *text)
+static void parse_range(sp_http_response *response, const char *text)
 {
 	if (strncasecmp(text, "bytes ", 6) != 0)
 		return;
 	text += 6;
-	answer->has_range = take_number(&text, &answer->first) && *text++ == '-' &&
-			    take_number(&text, &answer->last) && *text++ == '/' &&
-			    take_number(&text, &answer->total);
+	response->has_range = parse_number(&text, &response->first) && *text++ == '-' &&
+			      parse_number(&text, &response->last) && *text++ == '/' &&
+			      parse_number(&text, &response->total);
 }
 
 static size_t on_header(char *data, size_t size, size_t count, void *context)
 {
 	sp_transfer *t = context;
 	sp_bytes line = {data, size * count};
-	sp_http_answer *answer = &t->answer;
+	sp_http_response *response = &t->response;
 	char value[256];
 	const char *at = value;
 
 	if (sp_bytes_starts_with(line, "HTTP/")) {
-		*answer = (sp_http_answer){.length = UINT64_MAX};
-		for (size_t i = 5; i + 3 < line.size && answer->status == 0; i++)
+		*response = (sp_http_response){.length = UINT64_MAX};
+		for (size_t i = 5; i + 3 < line.size && response->status == 0; i++)
 			if (line.data[i] == ' ')
-				answer->status = atoi(line.data + i + 1);
+				response->status = atoi(line.data + i + 1);
 	} else if (is_header(line, "content-length", value)) {
-		(void)take_number(&at, &answer->length);
+		(void)parse_number(&at, &response->length);
 	} else if (is_header(line, "content-range", value)) {
-		take_range(answer, value);
+		parse_range(response, value);
 	} else if (is_header(line, "etag", value)) {
-		snprintf(answer->etag, sizeof(answer->etag), "%.127s", value);
+		snprintf(response->etag, sizeof(response->etag), "%.127s", value);
 	} else if (is_header(line, "last-modified", value)) {
-		snprintf(answer->changed, sizeof(answer->changed), "%.47s", value);
-		answer->changed_s = sp_listing_time(value);
+		snprintf(response->last_modified, sizeof(response->last_modified), "%.47s", value);
+		response->modified_s = sp_listing_time(value);
 	} else if (is_header(line, "date", value)) {
-		answer->date_s = sp_listing_time(value);
+		response->date_s = sp_listing_time(value);
 	}
 	return line.size;
 }
@@ -139,42 +140,42 @@ static size_t on_header(char *data, size_t size, size_t count, void *context)
 static size_t on_body(char *data, size_t size, size_t count, void *context)
 {
 	sp_transfer *t = context;
-	sp_transfer_run *run = t->run;
+	sp_transfer_state *state = t->state;
 	size_t total = size * count;
 
-	if (t->answer.status == 200 || t->answer.status == 206) {
-		run->stopped = t->take(t, data, total, &run->why);
-		run->has_moved = true;
-		return run->stopped == SP_OK ? total : CURL_WRITEFUNC_ERROR;
+	if (t->response.status == 200 || t->response.status == 206) {
+		state->abort_status = t->receive(t, data, total, &state->why);
+		state->has_data = true;
+		return state->abort_status == SP_OK ? total : CURL_WRITEFUNC_ERROR;
 	}
-	if (run->body_size + total > BODY_KEPT)
-		size = BODY_KEPT - run->body_size;
+	if (state->body_size + total > MAX_ERROR_BODY)
+		size = MAX_ERROR_BODY - state->body_size;
 	else
 		size = total;
-	memcpy(run->body + run->body_size, data, size);
-	run->body_size += size;
-	run->body[run->body_size] = '\0';
+	memcpy(state->body + state->body_size, data, size);
+	state->body_size += size;
+	state->body[state->body_size] = '\0';
 	return total;
 }
 
 /* ------------------------------------------------------------------- attempts */
 
-static bool set_headers(sp_transfer_run *run)
+static bool set_headers(sp_transfer_state *state)
 {
-	for (size_t i = 0; i < run->request.header_count && run->redirect == NULL; i++) {
-		const sp_http_header *header = &run->request.headers[i];
+	for (size_t i = 0; i < state->request.header_count && state->redirect == NULL; i++) {
+		const sp_http_header *header = &state->request.headers[i];
 		size_t size = strlen(header->name) + strlen(header->value) + 3;
 		char *line = sp_alloc(size);
 		struct curl_slist *list = NULL;
 
 		if (line != NULL) {
 			snprintf(line, size, "%s: %s", header->name, header->value);
-			list = curl_slist_append(run->headers, line);
+			list = curl_slist_append(state->headers, line);
 		}
 		sp_free(line);
 		if (list == NULL)
 			return false;
-		run->headers = list;
+		state->headers = list;
 	}
 	return true;
 }
@@ -189,23 +190,23 @@ static bool set_method(CURL *curl, const char *method)
 
 static bool set_options(sp_transfer *t)
 {
-	sp_transfer_run *run = t->run;
-	CURL *curl = run->curl;
-	bool is_secure = strncmp(run->request.url, "https:", 6) == 0;
-	const char *url = run->redirect != NULL ? run->redirect : run->request.url;
-	long left_ms = (long)((run->deadline_ns - sp_clock_now_ns()) / NS_PER_MS) + 1;
+	sp_transfer_state *state = t->state;
+	CURL *curl = state->curl;
+	bool is_secure = strncmp(state->request.url, "https:", 6) == 0;
+	const char *url = state->redirect != NULL ? state->redirect : state->request.url;
+	long left_ms = (long)((state->deadline_ns - sp_clock_now_ns()) / NS_PER_MS) + 1;
 	long slow_s = (long)(t->timeout_ms / 4000) + 1;
 
-	if (slow_s > SLOW_MOST_S)
-		slow_s = SLOW_MOST_S;
-	return set_headers(run) && set_method(curl, run->request.method) &&
+	if (slow_s > MAX_SLOW_S)
+		slow_s = MAX_SLOW_S;
+	return set_headers(state) && set_method(curl, state->request.method) &&
 	       curl_easy_setopt(curl, CURLOPT_URL, url) == CURLE_OK &&
 	       curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, is_secure ? "https" : "http,https") ==
 		       CURLE_OK &&
 	       curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1) == CURLE_OK &&
 	       curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
-	       curl_easy_setopt(curl, CURLOPT_HTTPHEADER, run->headers) == CURLE_OK &&
-	       curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, run->reason) == CURLE_OK &&
+	       curl_easy_setopt(curl, CURLOPT_HTTPHEADER, state->headers) == CURLE_OK &&
+	       curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, state->reason) == CURLE_OK &&
 	       curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header) == CURLE_OK &&
 	       curl_easy_setopt(curl, CURLOPT_HEADERDATA, t) == CURLE_OK &&
 	       curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK &&
@@ -218,20 +219,20 @@ static bool set_options(sp_transfer *t)
 	       curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, (long)SLOW_BYTES) == CURLE_OK &&
 	       curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, slow_s) == CURLE_OK &&
 	       (!t->is_direct || curl_easy_setopt(curl, CURLOPT_PROXY, "") == CURLE_OK) &&
-	       (run->request.ca_file == NULL ||
-		curl_easy_setopt(curl, CURLOPT_CAINFO, run->request.ca_file) == CURLE_OK);
+	       (state->request.ca_file == NULL ||
+		curl_easy_setopt(curl, CURLOPT_CAINFO, state->request.ca_file) == CURLE_OK);
 }
 
 static void end(sp_transfer *t)
 {
-	sp_transfer_run *run = t->run;
+	sp_transfer_state *state = t->state;
 
-	if (run != NULL) {
-		sp_http_request_fini(&run->request);
-		sp_free(run->redirect);
-		sp_free(run);
+	if (state != NULL) {
+		sp_http_request_fini(&state->request);
+		sp_free(state->redirect);
+		sp_free(state);
 	}
-	t->run = NULL;
+	t->state = NULL;
 	t->end(t);
 }
 
@@ -241,29 +242,30 @@ static void fail(sp_transfer *t, sp_status status, const char *text)
 	end(t);
 }
 
-/* Waits for its next attempt, unless the time or the budget is over. */
-static void repeat(sp_transfer *t)
+/* Schedules the next attempt, or ends the transfer if its time or the retry budget is used up. */
+static void retry(sp_transfer *t)
 {
-	sp_transfer_run *run = t->run;
+	sp_transfer_state *state = t->state;
 	int64_t now = sp_clock_now_ns();
-	int shift = run->attempts < 6 ? run->attempts : 6;
-	int64_t pause_ms = (int64_t)PAUSE_MS << shift;
+	int shift = state->attempts < 6 ? state->attempts : 6;
+	int64_t backoff_ms = (int64_t)BACKOFF_MS << shift;
 
-	t->may_pass = true;
-	if (pause_ms > PAUSE_MOST_MS)
-		pause_ms = PAUSE_MOST_MS;
-	pause_ms = pause_ms / 2 + (int64_t)(sp_siphash13(sp_hash_process_key(), &now, sizeof(now)) %
-					    (uint64_t)(pause_ms / 2));
-	run->attempts = run->has_moved ? 1 : run->attempts + 1;
-	run->due_ns = now + pause_ms * NS_PER_MS;
-	if (run->due_ns >= run->deadline_ns || engine.repetitions == 0 ||
-	    run->attempts == t->attempts_most) {
-		if (engine.repetitions == 0)
+	t->is_transient = true;
+	if (backoff_ms > MAX_BACKOFF_MS)
+		backoff_ms = MAX_BACKOFF_MS;
+	backoff_ms = backoff_ms / 2 +
+		     (int64_t)(sp_siphash13(sp_hash_process_key(), &now, sizeof(now)) %
+			       (uint64_t)(backoff_ms / 2));
+	state->attempts = state->has_data ? 1 : state->attempts + 1;
+	state->due_ns = now + backoff_ms * NS_PER_MS;
+	if (state->due_ns >= state->deadline_ns || engine.retry_budget == 0 ||
+	    state->attempts == t->max_attempts) {
+		if (engine.retry_budget == 0)
 			sp_error_prefix(&t->error, t->error.status,
 					"too many requests have failed lately");
-		else if (run->attempts == t->attempts_most)
+		else if (state->attempts == t->max_attempts)
 			sp_error_prefix(&t->error, t->error.status, "given up after %d attempts",
-					run->attempts);
+					state->attempts);
 		else
 			sp_error_prefix(&t->error, t->error.status, "given up after %" PRId64 " ms",
 					t->timeout_ms);
@@ -271,20 +273,20 @@ static void repeat(sp_transfer *t)
 		end(t);
 		return;
 	}
-	engine.repetitions--;
+	engine.retry_budget--;
 	t->next = engine.waiting;
 	engine.waiting = t;
 }
 
-/* An answer that is neither good nor a redirect. */
-static void refuse(sp_transfer *t)
+/* A response that is neither a success nor an accepted redirect. */
+static void handle_error(sp_transfer *t)
 {
-	int status = t->answer.status;
+	int status = t->response.status;
 	char code[64];
-	bool is_passing = status == 408 || status == 425 || status == 429 || status >= 500;
+	bool is_transient = status == 408 || status == 425 || status == 429 || status >= 500;
 	sp_status kind = status == 404 || status == 410 ? SP_NOT_FOUND : SP_IO;
 
-	sp_listing_error_code(code, (sp_bytes){t->run->body, t->run->body_size});
+	sp_listing_error_code(code, (sp_bytes){t->state->body, t->state->body_size});
 	t->is_denied = status == 401 || status == 403;
 	if (status == 412 || status == 416)
 		t->status = sp_error_set(&t->error, SP_IO,
@@ -299,69 +301,69 @@ static void refuse(sp_transfer *t)
 	else
 		t->status = sp_error_set(&t->error, kind, "the server answers with HTTP %d%s%s",
 					 status, code[0] != '\0' ? ", " : "", code);
-	if (is_passing)
-		repeat(t);
+	if (is_transient)
+		retry(t);
 	else
 		end(t);
 }
 
-static bool take_redirect(sp_transfer *t)
+static bool accept_redirect(sp_transfer *t)
 {
-	sp_transfer_run *run = t->run;
+	sp_transfer_state *state = t->state;
 	const char *to = NULL;
 
-	if (t->answer.status != 307 || !run->request.may_redirect || run->redirect != NULL ||
-	    curl_easy_getinfo(run->curl, CURLINFO_REDIRECT_URL, &to) != CURLE_OK || to == NULL)
+	if (t->response.status != 307 || !state->request.may_redirect || state->redirect != NULL ||
+	    curl_easy_getinfo(state->curl, CURLINFO_REDIRECT_URL, &to) != CURLE_OK || to == NULL)
 		return false;
-	run->redirect = sp_alloc_text(to);
-	return run->redirect != NULL;
+	state->redirect = sp_alloc_text(to);
+	return state->redirect != NULL;
 }
 
 /* Whether another attempt would fail in the same way. */
-static bool is_lasting(CURLcode code)
+static bool is_permanent(CURLcode code)
 {
 	return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
 	       code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL;
 }
 
-/* Whether the transfer's time ended an attempt before it had any bytes, after others had failed. */
-static bool is_cut_short(const sp_transfer_run *run, CURLcode code)
+/* Whether the transfer's timeout ended a later attempt before it received any bytes. */
+static bool is_cut_short(const sp_transfer_state *state, CURLcode code)
 {
-	return code == CURLE_OPERATION_TIMEDOUT && run->attempts != 0 && !run->has_moved &&
-	       sp_clock_now_ns() + NS_PER_MS >= run->deadline_ns;
+	return code == CURLE_OPERATION_TIMEDOUT && state->attempts != 0 && !state->has_data &&
+	       sp_clock_now_ns() + NS_PER_MS >= state->deadline_ns;
 }
 
-static bool is_good(const sp_transfer *t)
+static bool is_success(const sp_transfer *t)
 {
-	return t->answer.status == 200 || t->answer.status == 206 ||
-	       (t->answer.status == 304 && t->run->request.is_conditional);
+	return t->response.status == 200 || t->response.status == 206 ||
+	       (t->response.status == 304 && t->state->request.is_conditional);
 }
 
-static void judge(sp_transfer *t, CURLcode code)
+static void complete_attempt(sp_transfer *t, CURLcode code)
 {
-	sp_transfer_run *run = t->run;
+	sp_transfer_state *state = t->state;
 
-	if (run->stopped != SP_OK) {
-		t->error = run->why;
-		t->status = run->why.status = run->stopped;
-	} else if (is_cut_short(run, code)) {
-		t->status = SP_BUSY; /* the error of the attempt before says more, and stays */
+	if (state->abort_status != SP_OK) {
+		t->error = state->why;
+		t->status = state->why.status = state->abort_status;
+	} else if (is_cut_short(state, code)) {
+		t->status = SP_BUSY; /* the previous attempt's error is kept: it says more */
 	} else if (code != CURLE_OK) {
 		sp_error_set(&t->error, SP_IO, "%s",
-			     run->reason[0] != '\0' ? run->reason : curl_easy_strerror(code));
-		t->status = is_lasting(code) ? SP_IO : SP_BUSY;
-	} else if (!is_good(t)) {
-		refuse(t);
+			     state->reason[0] != '\0' ? state->reason : curl_easy_strerror(code));
+		t->status = is_permanent(code) ? SP_IO : SP_BUSY;
+	} else if (!is_success(t)) {
+		handle_error(t);
 		return;
 	} else {
-		t->status = t->judge != NULL ? t->judge(t, &t->error) : SP_OK;
+		t->status = t->verify != NULL ? t->verify(t, &t->error) : SP_OK;
 	}
-	if (t->status == SP_OK && ++engine.good % GOOD_PER_REPETITION == 0 &&
-	    engine.repetitions < REPETITIONS)
-		engine.repetitions++;
+	if (t->status == SP_OK && ++engine.successes % SUCCESSES_PER_RETRY == 0 &&
+	    engine.retry_budget < RETRY_BUDGET)
+		engine.retry_budget++;
 	if (t->status == SP_BUSY) {
 		t->error.status = SP_IO;
-		repeat(t);
+		retry(t);
 	} else {
 		end(t);
 	}
@@ -369,75 +371,75 @@ static void judge(sp_transfer *t, CURLcode code)
 
 static void drop_curl(sp_transfer *t)
 {
-	sp_transfer_run *run = t->run;
+	sp_transfer_state *state = t->state;
 
-	curl_multi_remove_handle(engine.multi, run->curl);
-	curl_easy_cleanup(run->curl);
-	curl_slist_free_all(run->headers);
-	run->curl = NULL;
-	run->headers = NULL;
+	curl_multi_remove_handle(engine.multi, state->curl);
+	curl_easy_cleanup(state->curl);
+	curl_slist_free_all(state->headers);
+	state->curl = NULL;
+	state->headers = NULL;
 	for (size_t i = 0; i < engine.active; i++)
 		if (engine.running[i] == t)
 			engine.running[i] = engine.running[--engine.active];
 }
 
-static void attempt(sp_transfer *t)
+static void start_attempt(sp_transfer *t)
 {
-	sp_transfer_run *run = t->run;
+	sp_transfer_state *state = t->state;
 
-	t->may_pass = t->is_denied = false;
-	run->stopped = SP_OK;
-	run->has_moved = false;
-	run->body_size = 0;
-	run->reason[0] = '\0';
-	t->answer = (sp_http_answer){.length = UINT64_MAX};
-	if (run->redirect == NULL) {
-		sp_http_request_fini(&run->request);
-		t->status = t->prepare(t, &run->request, &t->error);
-		if (t->status == SP_OK && run->request.failed)
+	t->is_transient = t->is_denied = false;
+	state->abort_status = SP_OK;
+	state->has_data = false;
+	state->body_size = 0;
+	state->reason[0] = '\0';
+	t->response = (sp_http_response){.length = UINT64_MAX};
+	if (state->redirect == NULL) {
+		sp_http_request_fini(&state->request);
+		t->status = t->prepare(t, &state->request, &t->error);
+		if (t->status == SP_OK && state->request.failed)
 			t->status = sp_no_memory(&t->error, "a request");
 		if (t->status != SP_OK) {
 			end(t);
 			return;
 		}
 	}
-	run->curl = curl_easy_init();
+	state->curl = curl_easy_init();
 	engine.running[engine.active++] = t;
-	if (run->curl == NULL || !set_options(t) ||
-	    curl_multi_add_handle(engine.multi, run->curl) != CURLM_OK) {
+	if (state->curl == NULL || !set_options(t) ||
+	    curl_multi_add_handle(engine.multi, state->curl) != CURLM_OK) {
 		drop_curl(t);
 		fail(t, SP_NO_MEMORY, "no memory for a request");
 	}
 }
 
-static void finish(sp_transfer *t, CURLcode code)
+static void end_attempt(sp_transfer *t, CURLcode code)
 {
-	bool is_redirected = code == CURLE_OK && take_redirect(t);
+	bool is_redirected = code == CURLE_OK && accept_redirect(t);
 
 	drop_curl(t);
 	if (is_redirected) {
-		attempt(t);
+		start_attempt(t);
 		return;
 	}
-	sp_free(t->run->redirect);
-	t->run->redirect = NULL;
-	judge(t, code);
+	sp_free(t->state->redirect);
+	t->state->redirect = NULL;
+	complete_attempt(t, code);
 }
 
 /* ------------------------------------------------------------------ the thread */
 
 static void begin(sp_transfer *t)
 {
-	t->run = sp_alloc_zero(1, sizeof(*t->run));
-	if (t->run == NULL) {
+	t->state = sp_alloc_zero(1, sizeof(*t->state));
+	if (t->state == NULL) {
 		fail(t, SP_NO_MEMORY, "no memory for a request");
 		return;
 	}
-	t->run->deadline_ns = sp_clock_now_ns() + t->timeout_ms * NS_PER_MS;
-	attempt(t);
+	t->state->deadline_ns = sp_clock_now_ns() + t->timeout_ms * NS_PER_MS;
+	start_attempt(t);
 }
 
-static sp_transfer *take_started(void)
+static sp_transfer *pop_started(void)
 {
 	sp_transfer *t = engine.started;
 
@@ -449,16 +451,16 @@ static sp_transfer *take_started(void)
 	return t;
 }
 
-/* The next attempt that is due; *pause_ms is lowered to the time until another is. */
-static sp_transfer *take_waiting(int *pause_ms)
+/* A transfer whose next attempt is due; *pause_ms is lowered to the time until another's is. */
+static sp_transfer *pop_due(int *pause_ms)
 {
 	int64_t now = sp_clock_now_ns();
 
 	for (sp_transfer **at = &engine.waiting; *at != NULL; at = &(*at)->next) {
 		sp_transfer *t = *at;
-		int64_t left_ms = (t->run->due_ns - now) / NS_PER_MS;
+		int64_t left_ms = (t->state->due_ns - now) / NS_PER_MS;
 
-		if (t->run->due_ns <= now) {
+		if (t->state->due_ns <= now) {
 			*at = t->next;
 			return t;
 		}
@@ -468,7 +470,7 @@ static sp_transfer *take_waiting(int *pause_ms)
 	return NULL;
 }
 
-/* Fills the free connections; returns how long nothing else is due. */
+/* Starts transfers while connections are free; returns the time until the next retry in ms. */
 static int start_all(void)
 {
 	int pause_ms = IDLE_MS;
@@ -480,15 +482,15 @@ static int start_all(void)
 		pthread_mutex_lock(&engine.lock);
 		connections = engine.connections;
 		source = engine.source;
-		if (engine.active < connections + URGENT_MORE)
-			t = take_started();
+		if (engine.active < connections + URGENT_CONNECTIONS)
+			t = pop_started();
 		pthread_mutex_unlock(&engine.lock);
 		if (t != NULL) {
 			begin(t);
 			continue;
 		}
-		if (engine.active < connections && (t = take_waiting(&pause_ms)) != NULL) {
-			attempt(t);
+		if (engine.active < connections && (t = pop_due(&pause_ms)) != NULL) {
+			start_attempt(t);
 			continue;
 		}
 		if (engine.active < connections && source != NULL)
@@ -514,7 +516,7 @@ static void end_all(void)
 	}
 	for (;;) {
 		pthread_mutex_lock(&engine.lock);
-		t = take_started();
+		t = pop_started();
 		pthread_mutex_unlock(&engine.lock);
 		if (t == NULL)
 			return;
@@ -547,7 +549,7 @@ static void work(void *context)
 			CURLcode code = message->data.result;
 
 			curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&t);
-			finish(t, code);
+			end_attempt(t, code);
 			pause_ms = 0;
 		}
 		curl_multi_poll(engine.multi, NULL, 0, pause_ms, NULL);
@@ -569,10 +571,10 @@ static sp_status start_thread(sp_error *err)
 	pthread_once(&once, initialise);
 	engine.multi = curl_multi_init();
 	SP_NEED_MEMORY(engine.multi, err, "object stores");
-	curl_multi_setopt(engine.multi, CURLMOPT_MAXCONNECTS, 2L * CONNECTIONS_MOST);
+	curl_multi_setopt(engine.multi, CURLMOPT_MAXCONNECTS, 2L * MAX_CONNECTIONS);
 	engine.closing = false;
 	engine.started_end = &engine.started;
-	engine.repetitions = REPETITIONS;
+	engine.retry_budget = RETRY_BUDGET;
 	outer = sp_log_set_subject(NULL); /* the thread outlives the model that comes first */
 	status = sp_thread_group_create(&engine.thread, 1, "sp-objects", work, NULL, err);
 	sp_log_set_subject(outer);
@@ -602,7 +604,7 @@ void sp_transfers_close(void)
 void sp_transfers_set_connections(size_t count)
 {
 	pthread_mutex_lock(&engine.lock);
-	engine.connections = count < 1 ? 1 : count > CONNECTIONS_MOST ? CONNECTIONS_MOST : count;
+	engine.connections = count < 1 ? 1 : count > MAX_CONNECTIONS ? MAX_CONNECTIONS : count;
 	pthread_mutex_unlock(&engine.lock);
 }
 
@@ -638,28 +640,28 @@ sp_status sp_transfer_start(sp_transfer *transfer, sp_error *err)
 	return status;
 }
 
-/* ---------------------------------------------------------------- one that waits */
+/* ------------------------------------------------------------------ blocking calls */
 
-typedef struct call_state {
+typedef struct waiter {
 	sp_transfer transfer;
 	sp_transfer_call *call;
 	pthread_mutex_t lock; /* protects `done` */
 	pthread_cond_t ended;
 	bool done;
-} call_state;
+} waiter;
 
 static sp_status prepare_call(sp_transfer *t, sp_http_request *out, sp_error *err)
 {
-	call_state *state = (call_state *)t;
+	waiter *w = (waiter *)t;
 
-	if (state->call->body != NULL)
-		sp_buffer_clear(state->call->body);
-	return state->call->prepare(state->call->context, out, err);
+	if (w->call->body != NULL)
+		sp_buffer_clear(w->call->body);
+	return w->call->prepare(w->call->context, out, err);
 }
 
-static sp_status take_body(sp_transfer *t, const char *data, size_t size, sp_error *err)
+static sp_status receive_body(sp_transfer *t, const char *data, size_t size, sp_error *err)
 {
-	sp_buffer *body = ((call_state *)t)->call->body;
+	sp_buffer *body = ((waiter *)t)->call->body;
 
 	if (body == NULL)
 		return SP_OK;
@@ -669,44 +671,44 @@ static sp_status take_body(sp_transfer *t, const char *data, size_t size, sp_err
 
 static void end_call(sp_transfer *t)
 {
-	call_state *state = (call_state *)t;
+	waiter *w = (waiter *)t;
 
-	pthread_mutex_lock(&state->lock);
-	state->done = true;
-	pthread_cond_signal(&state->ended);
-	pthread_mutex_unlock(&state->lock);
+	pthread_mutex_lock(&w->lock);
+	w->done = true;
+	pthread_cond_signal(&w->ended);
+	pthread_mutex_unlock(&w->lock);
 }
 
 sp_status sp_transfer_call_make(sp_transfer_call *call, sp_error *err)
 {
-	call_state *state = sp_alloc_zero(1, sizeof(*state));
+	waiter *w = sp_alloc_zero(1, sizeof(*w));
 	sp_status status;
 
-	SP_NEED_MEMORY(state, err, "a request");
-	state->call = call;
-	state->transfer = (sp_transfer){.prepare = prepare_call,
-					.take = take_body,
-					.end = end_call,
-					.timeout_ms = call->timeout_ms,
-					.attempts_most = call->attempts_most,
-					.is_direct = call->is_direct};
-	pthread_mutex_init(&state->lock, NULL);
-	pthread_cond_init(&state->ended, NULL);
-	status = sp_transfer_start(&state->transfer, err);
+	SP_NEED_MEMORY(w, err, "a request");
+	w->call = call;
+	w->transfer = (sp_transfer){.prepare = prepare_call,
+				    .receive = receive_body,
+				    .end = end_call,
+				    .timeout_ms = call->timeout_ms,
+				    .max_attempts = call->max_attempts,
+				    .is_direct = call->is_direct};
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->ended, NULL);
+	status = sp_transfer_start(&w->transfer, err);
 	if (status == SP_OK) {
-		pthread_mutex_lock(&state->lock);
-		while (!state->done)
-			pthread_cond_wait(&state->ended, &state->lock);
-		pthread_mutex_unlock(&state->lock);
-		status = state->transfer.status;
+		pthread_mutex_lock(&w->lock);
+		while (!w->done)
+			pthread_cond_wait(&w->ended, &w->lock);
+		pthread_mutex_unlock(&w->lock);
+		status = w->transfer.status;
 		if (status != SP_OK && err != NULL)
-			*err = state->transfer.error;
+			*err = w->transfer.error;
 	}
-	call->answer = state->transfer.answer;
-	call->is_denied = state->transfer.is_denied;
-	call->may_pass = status != SP_OK && state->transfer.may_pass;
-	pthread_cond_destroy(&state->ended);
-	pthread_mutex_destroy(&state->lock);
-	sp_free(state);
+	call->response = w->transfer.response;
+	call->is_denied = w->transfer.is_denied;
+	call->is_transient = status != SP_OK && w->transfer.is_transient;
+	pthread_cond_destroy(&w->ended);
+	pthread_mutex_destroy(&w->lock);
+	sp_free(w);
 	return status;
 }

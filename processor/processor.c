@@ -221,7 +221,7 @@ static void append_stream(sp_buffer *json, const sp_row_stream *stream)
 {
 	sp_row_stream_status s;
 
-	sp_row_stream_tell(stream, &s);
+	sp_row_stream_get_status(stream, &s);
 	sp_buffer_printf(json,
 			 ",\"row_stream\":{\"connected\":%s,\"paused\":%s,\"errors\":%" PRIu64
 			 ",\"lag_messages\":%" PRIu64 ",\"lag_ms\":%" PRId64

@@ -10,8 +10,9 @@
 #include "row_stream/row_message.h"
 
 typedef struct partition {
-	uint64_t marker;   /* of the batch that it has brought whole; 0: none is waited for */
-	uint64_t messages; /* of rows since the last marker */
+	uint64_t committed; /* the batch whose commit it has brought, while it waits; 0: it does not
+			     */
+	uint64_t messages;  /* of rows since the last commit message */
 } partition;
 
 struct sp_row_applier {
@@ -23,7 +24,7 @@ struct sp_row_applier {
 	uint64_t batch;       /* the last visible one */
 	int64_t first_put_ns; /* of the rows that are not visible yet; 0: there are none */
 	sp_log_limit log;
-	/* Written by one thread. */
+	/* Written by one thread, read by any. */
 	atomic_uint_least64_t messages, rows, visible_batch, incomplete;
 	atomic_uint_least64_t skipped[SP_ROW_SKIPS];
 };
@@ -90,7 +91,7 @@ sp_status sp_row_applier_set_partitions(sp_row_applier *applier, size_t count, s
 
 	SP_NEED_MEMORY(more, err, "%zu partitions", count);
 	for (size_t i = applier->partition_count; i < count; i++)
-		more[i] = (partition){.marker = 0};
+		more[i] = (partition){.committed = 0};
 	applier->partitions = more;
 	applier->partition_count = count;
 	return SP_OK;
@@ -98,24 +99,24 @@ sp_status sp_row_applier_set_partitions(sp_row_applier *applier, size_t count, s
 
 /* ------------------------------------------------------------------- skipping */
 
-static void skip(sp_row_applier *applier, const sp_arrived *message, sp_row_skip why,
+static void skip(sp_row_applier *applier, const sp_received_message *message, sp_row_skip why,
 		 const char *text)
 {
 	add(&applier->skipped[why], 1);
-	/* Others' versions and what comes again are everyday. */
+	/* Other versions' messages and repeated ones are normal, so they are not logged. */
 	if (why == SP_ROW_SKIP_VERSION || why == SP_ROW_SKIP_BATCH)
 		return;
 	sp_log_limited(&applier->log, SP_LOG_WARNING,
 		       "message %" PRId64 " of partition %d of topic '%s' is skipped: %s",
-		       message->offset, (int)message->number, message->topic, text);
+		       message->offset, (int)message->number, message->topic_name, text);
 }
 
 /* The table of a message of rows; false if it is skipped. */
-static bool find_table(sp_row_applier *applier, const sp_arrived *message,
+static bool find_table(sp_row_applier *applier, const sp_received_message *message,
 		       const sp_row_message *rows, size_t *table)
 {
 	const sp_row_applier_options *options = &applier->options;
-	uint64_t number = message->table;
+	uint64_t number = message->topic;
 	sp_error why;
 
 	if (!options->is_hps && !sp_map_get(&applier->tables, rows->table, &number)) {
@@ -134,9 +135,9 @@ static bool find_table(sp_row_applier *applier, const sp_arrived *message,
 	return false;
 }
 
-/* Whether a message of a version and a batch is for these tables. */
-static bool is_wanted(sp_row_applier *applier, const sp_arrived *message,
-		      const sp_row_message *parsed)
+/* Skips messages for other checkpoints and of batches that are visible. */
+static bool is_for_these_tables(sp_row_applier *applier, const sp_received_message *message,
+				const sp_row_message *parsed)
 {
 	if (applier->options.is_hps)
 		return true;
@@ -160,18 +161,18 @@ static void make_visible(sp_row_applier *applier)
 }
 
 /*
- * When all partitions have brought a marker: of one batch, and it becomes visible; else those that
- * are behind go on.
+ * If all partitions wait with a commit message: if all are of one batch, it becomes visible; else
+ * the partitions with an earlier batch continue.
  */
-static void meet(sp_row_applier *applier)
+static void commit_when_aligned(sp_row_applier *applier)
 {
 	uint64_t least = UINT64_MAX, most = 0;
 
 	for (size_t i = 0; i < applier->partition_count; i++) {
-		uint64_t marker = applier->partitions[i].marker;
+		uint64_t committed = applier->partitions[i].committed;
 
-		least = marker < least ? marker : least;
-		most = marker > most ? marker : most;
+		least = committed < least ? committed : least;
+		most = committed > most ? committed : most;
 	}
 	if (least == 0)
 		return;
@@ -181,20 +182,20 @@ static void meet(sp_row_applier *applier)
 		atomic_store_explicit(&applier->visible_batch, most, memory_order_relaxed);
 	}
 	for (size_t i = 0; i < applier->partition_count; i++)
-		if (applier->partitions[i].marker < most || least == most)
-			applier->partitions[i].marker = 0;
+		if (applier->partitions[i].committed < most || least == most)
+			applier->partitions[i].committed = 0;
 }
 
-static void take_marker(sp_row_applier *applier, const sp_arrived *message,
-			const sp_row_message *commit)
+static void handle_commit(sp_row_applier *applier, const sp_received_message *message,
+			  const sp_row_message *commit)
 {
 	partition *from = &applier->partitions[message->partition];
 
 	if (from->messages != commit->messages)
 		add(&applier->incomplete, 1);
 	from->messages = 0;
-	from->marker = commit->batch;
-	meet(applier);
+	from->committed = commit->batch;
+	commit_when_aligned(applier);
 }
 
 /* ------------------------------------------------------------------- rows */
@@ -209,7 +210,7 @@ static sp_status put_rows(sp_row_applier *applier, const sp_row_message *rows, s
 				    .only_finite = applier->options.only_finite};
 	sp_fresh_done before = *done;
 	sp_status status = sp_fresh_put(applier->options.fresh, table, &entries, done);
-	uint64_t dropped = done->marks - before.marks + done->not_finite - before.not_finite;
+	uint64_t dropped = done->reserved - before.reserved + done->not_finite - before.not_finite;
 
 	add(&applier->rows, done->entries - before.entries - dropped);
 	add(&applier->skipped[SP_ROW_SKIP_VALUES], dropped);
@@ -218,7 +219,7 @@ static sp_status put_rows(sp_row_applier *applier, const sp_row_message *rows, s
 	return status;
 }
 
-sp_status sp_row_applier_apply(sp_row_applier *applier, const sp_arrived *message,
+sp_status sp_row_applier_apply(sp_row_applier *applier, const sp_received_message *message,
 			       sp_fresh_done *done)
 {
 	sp_row_message parsed;
@@ -235,10 +236,10 @@ sp_status sp_row_applier_apply(sp_row_applier *applier, const sp_arrived *messag
 		skip(applier, message, SP_ROW_SKIP_FORMAT, why.text);
 		return SP_OK;
 	}
-	if (!is_wanted(applier, message, &parsed))
+	if (!is_for_these_tables(applier, message, &parsed))
 		return SP_OK;
 	if (parsed.kind == SP_ROW_MESSAGE_COMMIT) {
-		take_marker(applier, message, &parsed);
+		handle_commit(applier, message, &parsed);
 	} else {
 		if (!find_table(applier, message, &parsed, &table))
 			return SP_OK;
@@ -249,9 +250,9 @@ sp_status sp_row_applier_apply(sp_row_applier *applier, const sp_arrived *messag
 	return SP_OK;
 }
 
-bool sp_row_applier_is_held(const sp_row_applier *applier, size_t p)
+bool sp_row_applier_is_blocked(const sp_row_applier *applier, size_t p)
 {
-	return applier->partitions[p].marker != 0;
+	return applier->partitions[p].committed != 0;
 }
 
 int64_t sp_row_applier_tick(sp_row_applier *applier, int64_t now_ns)

@@ -11,8 +11,8 @@ static uint64_t read_number(const char *bytes, size_t size)
 	return number;
 }
 
-/* `rest` are the rows, of the sizes that are set. */
-static sp_status take_rows(sp_row_message *out, sp_bytes rest, sp_error *err)
+/* `rest`: the rows; out->key_size and out->row_size are set. */
+static sp_status parse_rows(sp_row_message *out, sp_bytes rest, sp_error *err)
 {
 	size_t entry = out->key_size + out->row_size;
 
@@ -29,7 +29,8 @@ static sp_status take_rows(sp_row_message *out, sp_bytes rest, sp_error *err)
 	return SP_OK;
 }
 
-static sp_status take_kind(sp_row_message *out, const char *header, size_t name_size, sp_error *err)
+static sp_status parse_kind(sp_row_message *out, const char *header, size_t name_size,
+			    sp_error *err)
 {
 	unsigned kind = (unsigned char)header[4], key_size = (unsigned char)header[5];
 	bool is_commit = kind == SP_ROW_MESSAGE_COMMIT;
@@ -57,7 +58,7 @@ sp_status sp_row_message_parse(sp_row_message *out, sp_bytes message, sp_error *
 				    message.size);
 	left = message.size - SP_ROW_MESSAGE_HEADER;
 	name_size = (size_t)read_number(header + 6, 2);
-	SP_TRY(take_kind(out, header, name_size, err));
+	SP_TRY(parse_kind(out, header, name_size, err));
 	if (name_size > left)
 		return sp_error_set(err, SP_CORRUPT, "a table's name of %zu bytes in %zu",
 				    name_size, left);
@@ -79,7 +80,7 @@ sp_status sp_row_message_parse(sp_row_message *out, sp_bytes message, sp_error *
 	}
 	out->row_size = (size_t)size;
 	out->table = (sp_bytes){header + SP_ROW_MESSAGE_HEADER, name_size};
-	SP_TRY(take_rows(out, (sp_bytes){out->table.data + name_size, left - name_size}, err));
+	SP_TRY(parse_rows(out, (sp_bytes){out->table.data + name_size, left - name_size}, err));
 	return out->count != 0 ? SP_OK : sp_error_set(err, SP_CORRUPT, "no rows");
 }
 
@@ -94,5 +95,5 @@ sp_status sp_row_message_parse_hps(sp_row_message *out, sp_bytes message, size_t
 		return sp_error_set(err, SP_CORRUPT, "%zu bytes that do not begin with HCTR",
 				    message.size);
 	out->row_size = (size_t)read_number(message.data + 4, 4);
-	return take_rows(out, (sp_bytes){message.data + header, message.size - header}, err);
+	return parse_rows(out, (sp_bytes){message.data + header, message.size - header}, err);
 }

@@ -41,7 +41,7 @@ typedef enum sp_row_message_kind {
 
 typedef struct sp_row_message {
 	sp_row_message_kind kind;
-	sp_bytes table;    /* in the message; "hps": empty, the topic tells it */
+	sp_bytes table;    /* its name; "hps": empty, each table has its own topic */
 	int64_t full_step; /* "hps": -1; so the next */
 	int64_t step;
 	uint64_t batch;    /* "hps": 0 */
@@ -52,10 +52,10 @@ typedef struct sp_row_message {
 	size_t count;
 } sp_row_message;
 
-/* SP_CORRUPT when the bytes are no such message; views of them are in *out. */
+/* *out refers to the bytes.  SP_CORRUPT: they are not such a message. */
 SP_MUST_CHECK sp_status sp_row_message_parse(sp_row_message *out, sp_bytes message, sp_error *err);
 
-/* key_size: 4 or 8, which these messages do not tell. */
+/* key_size: 4 or 8; the message does not contain it. */
 SP_MUST_CHECK sp_status sp_row_message_parse_hps(sp_row_message *out, sp_bytes message,
 						 size_t key_size, sp_error *err);
 

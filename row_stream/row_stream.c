@@ -11,20 +11,21 @@
 #include "storage/table/table_builder.h"
 
 enum {
-	TURN = 8,          /* messages of a partition before the next one's turn */
+	MAX_IN_A_ROW = 8,  /* messages of a partition before the next partition's */
 	IDLE_MS = 100,     /* longest sleep */
-	PAUSED_MS = 10,    /* between two tries while memory is short */
-	CONNECT_MS = 1000, /* between two searches for brokers */
-	SEARCH_MS = 30000, /* between two searches for topics, while others are read */
+	PAUSED_MS = 10,    /* between two attempts while memory is short */
+	CONNECT_MS = 1000, /* between two attempts to reach a broker */
+	SEARCH_MS = 30000, /* between two searches for missing topics, while others are read */
 	NS_PER_MS = 1000000,
 };
 
-/* A message that did not fit into memory. */
-typedef struct stuck {
-	bool is_there;
-	sp_arrived message;
+/* A partition's current message.  It stays set while it is not completely applied: memory is short.
+ */
+typedef struct pending_message {
+	bool is_set;
+	sp_received_message message;
 	sp_fresh_done done;
-} stuck;
+} pending_message;
 
 struct sp_row_stream {
 	atomic_size_t users;
@@ -37,11 +38,11 @@ struct sp_row_stream {
 	size_t memory_limit;
 	atomic_bool closing;
 	atomic_bool paused;
-	atomic_bool visible; /* all that was read */
+	atomic_bool visible; /* all rows read so far are */
 	sp_thread_group *thread;
 
-	/* The thread's. */
-	stuck *stuck; /* [partitions] */
+	/* Used by the thread only. */
+	pending_message *pending; /* [partitions] */
 	size_t partition_count;
 	bool has_all_topics;
 	int64_t search_ns; /* when to search again */
@@ -49,19 +50,19 @@ struct sp_row_stream {
 
 /* ------------------------------------------------------------------ the thread */
 
-static sp_status make_room(sp_row_stream *stream, sp_error *err)
+static sp_status add_partitions(sp_row_stream *stream, sp_error *err)
 {
 	size_t count = sp_row_source_partitions(stream->source);
-	stuck *more;
+	pending_message *more;
 
 	if (count == stream->partition_count)
 		return SP_OK;
-	more = sp_alloc_resize(stream->stuck, count, sizeof(*more));
+	more = sp_alloc_resize(stream->pending, count, sizeof(*more));
 	SP_NEED_MEMORY(more, err, "%zu partitions", count);
-	stream->stuck = more;
+	stream->pending = more;
 	SP_TRY(sp_row_applier_set_partitions(stream->applier, count, err));
 	for (size_t i = stream->partition_count; i < count; i++)
-		more[i] = (stuck){.is_there = false};
+		more[i] = (pending_message){.is_set = false};
 	stream->partition_count = count;
 	return SP_OK;
 }
@@ -70,13 +71,13 @@ static void search_topics(sp_row_stream *stream)
 {
 	int64_t now = sp_clock_now_ns(), ms;
 	sp_error why = {.status = SP_OK};
-	sp_status status, room;
+	sp_status status, grown;
 
 	if (stream->has_all_topics || now < stream->search_ns)
 		return;
-	status = sp_row_source_find(stream->source, &why);
-	room = make_room(stream, &why);
-	if (status == SP_OK && room == SP_OK)
+	status = sp_row_source_find_partitions(stream->source, &why);
+	grown = add_partitions(stream, &why);
+	if (status == SP_OK && grown == SP_OK)
 		stream->has_all_topics = true;
 	else if (stream->search_ns == 0)
 		sp_log(SP_LOG_WARNING, "row stream: %s; it is looked for again", why.text);
@@ -93,54 +94,33 @@ static void set_paused(sp_row_stream *stream, bool paused)
 		      : "row stream: rows are read again");
 }
 
-/* Applies a message; what does not fit is kept. */
-static void apply(sp_row_stream *stream, size_t partition, const sp_arrived *message,
-		  sp_fresh_done done)
+/* Applies the partition's pending or next message; false: there is none, or memory is short. */
+static bool apply_next(sp_row_stream *stream, size_t partition)
 {
-	sp_status status = sp_row_applier_apply(stream->applier, message, &done);
+	pending_message *m = &stream->pending[partition];
 
-	stream->stuck[partition] = (stuck){
-		.is_there = status != SP_OK, .message = *message, .done = done};
-}
-
-/* Whether a message of the partition was applied. */
-static bool take_next(sp_row_stream *stream, size_t partition)
-{
-	stuck *kept = &stream->stuck[partition];
-	sp_source_message next;
-
-	if (sp_row_applier_is_held(stream->applier, partition))
+	if (sp_row_applier_is_blocked(stream->applier, partition))
 		return false;
-	if (kept->is_there) {
-		stuck again = *kept;
-
-		apply(stream, partition, &again.message, again.done);
-	} else {
-		if (!sp_row_source_next(stream->source, partition, &next))
+	if (!m->is_set) {
+		m->done = (sp_fresh_done){.entries = 0};
+		if (!sp_row_source_next(stream->source, partition, &m->message))
 			return false;
-		apply(stream, partition,
-		      &(sp_arrived){.bytes = next.bytes,
-				    .partition = partition,
-				    .topic = next.topic_name,
-				    .number = next.number,
-				    .offset = next.offset,
-				    .table = next.topic},
-		      (sp_fresh_done){.entries = 0});
 	}
-	return !stream->stuck[partition].is_there;
+	m->is_set = sp_row_applier_apply(stream->applier, &m->message, &m->done) != SP_OK;
+	return !m->is_set;
 }
 
-/* One turn of all partitions; whether any message was applied. */
-static bool take_turn(sp_row_stream *stream)
+/* Applies some messages of each partition; false: none was applied. */
+static bool apply_round(sp_row_stream *stream)
 {
-	bool any = false, is_stuck = false;
+	bool any = false, is_short = false;
 
 	for (size_t p = 0; p < stream->partition_count; p++) {
-		for (int i = 0; i < TURN && take_next(stream, p); i++)
+		for (int i = 0; i < MAX_IN_A_ROW && apply_next(stream, p); i++)
 			any = true;
-		is_stuck = is_stuck || stream->stuck[p].is_there;
+		is_short = is_short || stream->pending[p].is_set;
 	}
-	set_paused(stream, is_stuck);
+	set_paused(stream, is_short);
 	return any;
 }
 
@@ -154,7 +134,7 @@ static void run(void *context)
 
 		search_topics(stream);
 		atomic_store(&stream->visible, false);
-		any = take_turn(stream);
+		any = apply_round(stream);
 		now = sp_clock_now_ns();
 		due = sp_row_applier_tick(stream->applier, now);
 		atomic_store(&stream->visible, !any && due == 0);
@@ -254,7 +234,7 @@ static void destroy(sp_row_stream *stream)
 	sp_row_source_close(stream->source);
 	sp_row_applier_destroy(stream->applier);
 	sp_fresh_destroy(stream->rows);
-	sp_free(stream->stuck);
+	sp_free(stream->pending);
 	sp_free(stream->names);
 	sp_free(stream->dims);
 	sp_free(stream);
@@ -327,7 +307,7 @@ sp_fresh *sp_row_stream_rows(const sp_row_stream *stream)
 	return stream->rows;
 }
 
-void sp_row_stream_tell(const sp_row_stream *stream, sp_row_stream_status *out)
+void sp_row_stream_get_status(const sp_row_stream *stream, sp_row_stream_status *out)
 {
 	sp_row_source_lag(stream->source, &out->lag);
 	sp_row_applier_count(stream->applier, &out->applied);

@@ -25,7 +25,7 @@ void sp_row_source_close(sp_row_source *source)
 	(void)source;
 }
 
-sp_status sp_row_source_find(sp_row_source *source, sp_error *err)
+sp_status sp_row_source_find_partitions(sp_row_source *source, sp_error *err)
 {
 	(void)source;
 	return sp_row_source_check(NULL, NULL, err);
@@ -37,7 +37,7 @@ size_t sp_row_source_partitions(const sp_row_source *source)
 	return 0;
 }
 
-bool sp_row_source_next(sp_row_source *source, size_t partition, sp_source_message *out)
+bool sp_row_source_next(sp_row_source *source, size_t partition, sp_received_message *out)
 {
 	(void)source;
 	(void)partition;

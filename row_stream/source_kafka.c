@@ -14,9 +14,9 @@
 #include "row_stream/row_source.h"
 
 enum {
-	BATCH = 16,       /* messages taken from librdkafka's queue at once */
-	ANSWER_MS = 1000, /* longest wait for a broker */
-	PROBE_MS = 1000,  /* between two questions to brokers that were lost */
+	BATCH = 16,        /* messages taken from librdkafka's queue at once */
+	REQUEST_MS = 1000, /* timeout of a request to a broker */
+	PROBE_MS = 1000,   /* between two probes of lost brokers */
 	MAX_TEXT = 512,
 };
 
@@ -34,8 +34,8 @@ typedef struct partition {
 	rd_kafka_queue_t *queue;
 	rd_kafka_message_t *messages[BATCH];
 	size_t count, next;
-	int64_t wanted; /* the mark's offset, until the first message has come; -1: none */
-	int64_t target; /* the end of the partition when it was found */
+	int64_t mark_offset;           /* until the first message has come; -1: none */
+	int64_t target;                /* the end of the partition when it was found */
 	atomic_int_least64_t position; /* of the next message */
 	atomic_int_least64_t read_ms;  /* the time of the last message; 0: none */
 } partition;
@@ -50,7 +50,7 @@ struct sp_row_source {
 	int64_t probed_ns;
 	sp_log_limit log;
 
-	/* Grows while other threads ask for the lag: entries stay where they are. */
+	/* Grows while other threads read the lag, so it is never reallocated. */
 	partition **partitions;
 	size_t capacity;
 	atomic_size_t partition_count;
@@ -71,7 +71,7 @@ static sp_status set(rd_kafka_conf_t *settings, const char *name, const char *va
 
 	if (rd_kafka_conf_set(settings, name, value, why, sizeof(why)) == RD_KAFKA_CONF_OK)
 		return SP_OK;
-	/* librdkafka's text may have the value. */
+	/* librdkafka's text may contain the value, which may be a secret. */
 	return sp_error_set(err, SP_INVALID, "librdkafka does not take its property '%s'", name);
 }
 
@@ -100,10 +100,10 @@ static sp_status set_properties(rd_kafka_conf_t *settings, const char *propertie
 	return status;
 }
 
-/* What a configuration may overrule. */
-static sp_status set_own(rd_kafka_conf_t *settings, sp_error *err)
+/* The configured properties may override these. */
+static sp_status set_defaults(rd_kafka_conf_t *settings, sp_error *err)
 {
-	static const char *const own[][2] = {
+	static const char *const defaults[][2] = {
 		{"client.id", "serving-processor"},
 		{"enable.partition.eof", "true"},
 		{"auto.offset.reset", "earliest"},
@@ -114,8 +114,8 @@ static sp_status set_own(rd_kafka_conf_t *settings, sp_error *err)
 		{"check.crcs", "true"},
 	};
 
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		SP_TRY(set(settings, own[i][0], own[i][1], err));
+	for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
+		SP_TRY(set(settings, defaults[i][0], defaults[i][1], err));
 	return SP_OK;
 }
 
@@ -123,7 +123,7 @@ static sp_status make_settings(rd_kafka_conf_t **out, const char *brokers, const
 			       sp_error *err)
 {
 	rd_kafka_conf_t *settings = rd_kafka_conf_new();
-	sp_status status = set_own(settings, err);
+	sp_status status = set_defaults(settings, err);
 
 	if (status == SP_OK && brokers != NULL)
 		status = set(settings, "bootstrap.servers", brokers, err);
@@ -166,7 +166,7 @@ static void on_error(rd_kafka_t *kafka, int code, const char *reason, void *cont
 	count_error(source, rd_kafka_err2name((rd_kafka_resp_err_t)code), reason);
 }
 
-/* librdkafka's own lines; its errors come to on_error() as well.  Called by its threads. */
+/* librdkafka's defaults lines; its errors come to on_error() as well.  Called by its threads. */
 static void on_log(const rd_kafka_t *kafka, int level, const char *facility, const char *line)
 {
 	(void)kafka;
@@ -286,8 +286,8 @@ void sp_row_source_close(sp_row_source *source)
 /* ------------------------------------------------------------------ partitions */
 
 /* The offset of the first message of the mark's time or later; -1: there is none yet. */
-static sp_status find_time(sp_row_source *source, const topic *t, int32_t number, int64_t *out,
-			   sp_error *err)
+static sp_status find_offset_of_time(sp_row_source *source, const topic *t, int32_t number,
+				     int64_t *out, sp_error *err)
 {
 	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
 	rd_kafka_topic_partition_t *entry = rd_kafka_topic_partition_list_add(list, t->name,
@@ -295,7 +295,7 @@ static sp_status find_time(sp_row_source *source, const topic *t, int32_t number
 	rd_kafka_resp_err_t code;
 
 	entry->offset = source->mark.timestamp_ms;
-	code = rd_kafka_offsets_for_times(source->kafka, list, ANSWER_MS);
+	code = rd_kafka_offsets_for_times(source->kafka, list, REQUEST_MS);
 	if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
 		code = entry->err;
 	*out = entry->offset >= 0 ? entry->offset : -1;
@@ -305,17 +305,17 @@ static sp_status find_time(sp_row_source *source, const topic *t, int32_t number
 	return SP_OK;
 }
 
-/* Where to begin, and the end, which is asked for first: what comes meanwhile is read. */
-static sp_status find_places(sp_row_source *source, partition *p, int64_t *begin, sp_error *err)
+/* Finds the offset to begin at, and the partition's end. */
+static sp_status find_offsets(sp_row_source *source, partition *p, int64_t *begin, sp_error *err)
 {
 	const topic *t = &source->topics[p->topic];
 	int64_t first, end, offset = sp_stream_mark_offset(&source->mark, t->name, p->number);
 	rd_kafka_resp_err_t code = rd_kafka_query_watermark_offsets(
-		source->kafka, t->name, p->number, &first, &end, ANSWER_MS);
+		source->kafka, t->name, p->number, &first, &end, REQUEST_MS);
 
 	if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
 		return sp_error_set(err, SP_IO, "topic '%s': %s", t->name, rd_kafka_err2str(code));
-	p->wanted = offset;
+	p->mark_offset = offset;
 	p->target = end;
 	if (offset > end)
 		sp_log(SP_LOG_WARNING,
@@ -323,7 +323,7 @@ static sp_status find_places(sp_row_source *source, partition *p, int64_t *begin
 		       ", before offset %" PRId64 " of the mark",
 		       (int)p->number, t->name, end, offset);
 	if (offset < 0 && source->mark.timestamp_ms >= 0) {
-		SP_TRY(find_time(source, t, p->number, &offset, err));
+		SP_TRY(find_offset_of_time(source, t, p->number, &offset, err));
 		offset = offset >= 0 ? offset : end;
 	}
 	if (offset < 0)
@@ -333,13 +333,13 @@ static sp_status find_places(sp_row_source *source, partition *p, int64_t *begin
 	return SP_OK;
 }
 
-static sp_status begin_partition(sp_row_source *source, partition *p, sp_error *err)
+static sp_status start_partition(sp_row_source *source, partition *p, sp_error *err)
 {
 	const topic *t = &source->topics[p->topic];
 	static const uint64_t one = 1;
 	int64_t begin = RD_KAFKA_OFFSET_BEGINNING;
 
-	SP_TRY(find_places(source, p, &begin, err));
+	SP_TRY(find_offsets(source, p, &begin, err));
 	p->queue = rd_kafka_queue_new(source->kafka);
 	rd_kafka_queue_io_event_enable(p->queue, source->wake_fd, &one, sizeof(one));
 	if (rd_kafka_consume_start_queue(t->handle, p->number, begin, p->queue) == 0)
@@ -364,7 +364,7 @@ static sp_status add_partition(sp_row_source *source, size_t topic_index, int32_
 	SP_NEED_MEMORY(p, err, "a partition");
 	p->topic = topic_index;
 	p->number = number;
-	status = begin_partition(source, p, err);
+	status = start_partition(source, p, err);
 	if (status != SP_OK) {
 		sp_free(p);
 		return status;
@@ -374,18 +374,18 @@ static sp_status add_partition(sp_row_source *source, size_t topic_index, int32_
 	return SP_OK;
 }
 
-/* Room for the pointers to all partitions; only before the first of them. */
-static sp_status make_room(sp_row_source *source, size_t more, sp_error *err)
+/* Allocates the array of partitions once, so that it never moves; fails if `more` do not fit. */
+static sp_status reserve_partitions(sp_row_source *source, size_t more, sp_error *err)
 {
-	enum { MOST = 4096 };
+	enum { MAX_PARTITIONS = 4096 };
 
 	if (source->partitions == NULL) {
-		source->partitions = sp_alloc_zero(MOST, sizeof(partition *));
+		source->partitions = sp_alloc_zero(MAX_PARTITIONS, sizeof(partition *));
 		SP_NEED_MEMORY(source->partitions, err, "partitions");
-		source->capacity = MOST;
+		source->capacity = MAX_PARTITIONS;
 	}
 	if (more > source->capacity - source->partition_count)
-		return sp_error_set(err, SP_UNSUPPORTED, "more than %d partitions", MOST);
+		return sp_error_set(err, SP_UNSUPPORTED, "more than %d partitions", MAX_PARTITIONS);
 	return SP_OK;
 }
 
@@ -394,7 +394,7 @@ static sp_status find_topic(sp_row_source *source, size_t index, sp_error *err)
 	topic *t = &source->topics[index];
 	const struct rd_kafka_metadata *found;
 	rd_kafka_resp_err_t code = rd_kafka_metadata(source->kafka, 0, t->handle, &found,
-						     ANSWER_MS);
+						     REQUEST_MS);
 	sp_status status = SP_OK;
 	int count;
 
@@ -407,7 +407,7 @@ static sp_status find_topic(sp_row_source *source, size_t index, sp_error *err)
 	if (count == 0)
 		status = sp_error_set(err, SP_NOT_FOUND, "there is no topic '%s' yet", t->name);
 	else
-		status = make_room(source, (size_t)count, err);
+		status = reserve_partitions(source, (size_t)count, err);
 	for (int i = 0; status == SP_OK && i < count; i++)
 		status = add_partition(source, index, found->topics[0].partitions[i].id, err);
 	if (status == SP_OK)
@@ -418,7 +418,7 @@ static sp_status find_topic(sp_row_source *source, size_t index, sp_error *err)
 	return status;
 }
 
-sp_status sp_row_source_find(sp_row_source *source, sp_error *err)
+sp_status sp_row_source_find_partitions(sp_row_source *source, sp_error *err)
 {
 	sp_status status = SP_OK;
 
@@ -442,8 +442,8 @@ size_t sp_row_source_partitions(const sp_row_source *source)
 
 /* ------------------------------------------------------------------ messages */
 
-/* The end of the partition, or a failure of it. */
-static void take_event(sp_row_source *source, partition *p, const rd_kafka_message_t *message)
+/* The end of the partition, or an error. */
+static void on_event(sp_row_source *source, partition *p, const rd_kafka_message_t *message)
 {
 	const topic *t = &source->topics[p->topic];
 
@@ -455,23 +455,23 @@ static void take_event(sp_row_source *source, partition *p, const rd_kafka_messa
 	atomic_store(&source->connected, true);
 }
 
-static void take_message(sp_row_source *source, partition *p, const rd_kafka_message_t *message)
+static void on_message(sp_row_source *source, partition *p, const rd_kafka_message_t *message)
 {
 	const topic *t = &source->topics[p->topic];
 	int64_t time_ms = rd_kafka_message_timestamp(message, NULL);
 
-	if (p->wanted >= 0 && message->offset > p->wanted)
+	if (p->mark_offset >= 0 && message->offset > p->mark_offset)
 		sp_log(SP_LOG_WARNING,
 		       "row stream: partition %d of topic '%s' begins at offset %" PRId64
 		       ": the messages from %" PRId64 " on, of the mark, are gone",
-		       (int)p->number, t->name, message->offset, p->wanted);
-	p->wanted = -1;
+		       (int)p->number, t->name, message->offset, p->mark_offset);
+	p->mark_offset = -1;
 	atomic_store_explicit(&p->position, message->offset + 1, memory_order_release);
 	atomic_store_explicit(&p->read_ms, time_ms > 0 ? time_ms : 0, memory_order_relaxed);
 	atomic_store_explicit(&source->connected, true, memory_order_relaxed);
 }
 
-/* Frees the last message and takes those that have arrived; false: none have. */
+/* Takes the messages that have arrived from librdkafka; false: there are none. */
 static bool refill(partition *p)
 {
 	ssize_t count = rd_kafka_consume_batch_queue(p->queue, 0, p->messages, BATCH);
@@ -481,7 +481,7 @@ static bool refill(partition *p)
 	return p->count != 0;
 }
 
-bool sp_row_source_next(sp_row_source *source, size_t index, sp_source_message *out)
+bool sp_row_source_next(sp_row_source *source, size_t index, sp_received_message *out)
 {
 	partition *p = source->partitions[index];
 
@@ -494,20 +494,21 @@ bool sp_row_source_next(sp_row_source *source, size_t index, sp_source_message *
 			return false;
 		message = p->messages[p->next++];
 		if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
-			take_message(source, p, message);
-			*out = (sp_source_message){.bytes = {message->payload, message->len},
-						   .topic = p->topic,
-						   .topic_name = source->topics[p->topic].name,
-						   .number = p->number,
-						   .offset = message->offset};
+			on_message(source, p, message);
+			*out = (sp_received_message){.bytes = {message->payload, message->len},
+						     .partition = index,
+						     .topic = p->topic,
+						     .topic_name = source->topics[p->topic].name,
+						     .number = p->number,
+						     .offset = message->offset};
 			return true;
 		}
-		take_event(source, p, message);
+		on_event(source, p, message);
 		rd_kafka_message_destroy(p->messages[p->next - 1]);
 	}
 }
 
-/* Asks brokers that were lost whether they are there again, in case no message tells it. */
+/* Sends a request to lost brokers, because an idle topic brings no message after they are back. */
 static void probe(sp_row_source *source)
 {
 	const struct rd_kafka_metadata *found;
@@ -517,7 +518,7 @@ static void probe(sp_row_source *source)
 	    now - source->probed_ns < PROBE_MS * INT64_C(1000000))
 		return;
 	source->probed_ns = now;
-	if (rd_kafka_metadata(source->kafka, 0, source->topics[0].handle, &found, ANSWER_MS) !=
+	if (rd_kafka_metadata(source->kafka, 0, source->topics[0].handle, &found, REQUEST_MS) !=
 	    RD_KAFKA_RESP_ERR_NO_ERROR)
 		return;
 	rd_kafka_metadata_destroy(found);

@@ -10,7 +10,7 @@
 enum { MAX_SIZE = 16 << 20, MAX_WORDS = 5 };
 
 /* Divides a line; the number of words, at most MAX_WORDS. */
-static size_t divide(sp_bytes line, sp_bytes words[MAX_WORDS])
+static size_t split_words(sp_bytes line, sp_bytes words[MAX_WORDS])
 {
 	size_t count = 0;
 
@@ -42,7 +42,7 @@ static bool read_number(sp_bytes word, int64_t *out)
 	return true;
 }
 
-static bool take_offset(sp_stream_offset *out, const sp_bytes words[MAX_WORDS])
+static bool parse_offset(sp_stream_offset *out, const sp_bytes words[MAX_WORDS])
 {
 	int64_t partition;
 
@@ -54,10 +54,10 @@ static bool take_offset(sp_stream_offset *out, const sp_bytes words[MAX_WORDS])
 	return true;
 }
 
-static sp_status take_line(sp_stream_mark *mark, sp_bytes line, size_t number, sp_error *err)
+static sp_status parse_line(sp_stream_mark *mark, sp_bytes line, size_t number, sp_error *err)
 {
 	sp_bytes words[MAX_WORDS];
-	size_t count = divide(line, words);
+	size_t count = split_words(line, words);
 	sp_stream_offset *more;
 
 	if (count == 0)
@@ -71,7 +71,7 @@ static sp_status take_line(sp_stream_mark *mark, sp_bytes line, size_t number, s
 	more = sp_alloc_resize(mark->offsets, mark->count + 1, sizeof(*more));
 	SP_NEED_MEMORY(more, err, "%zu offsets", mark->count);
 	mark->offsets = more;
-	if (!take_offset(&more[mark->count], words))
+	if (!parse_offset(&more[mark->count], words))
 		return sp_error_set(err, SP_INVALID, "line %zu is no offset of a partition",
 				    number);
 	mark->count++;
@@ -93,7 +93,7 @@ sp_status sp_stream_mark_parse(sp_stream_mark *out, sp_bytes text, sp_error *err
 			line.size = (size_t)(comment - line.data);
 		if (line.size != 0 && line.data[line.size - 1] == '\r')
 			line.size--;
-		status = take_line(out, line, number, err);
+		status = parse_line(out, line, number, err);
 		size += end != NULL;
 		text = (sp_bytes){text.data + size, text.size - size};
 	}

@@ -8,8 +8,8 @@
 #include "base/status.h"
 
 /*
- * Where in its stream the rows after a checkpoint begin.  The trainer writes it beside the
- * checkpoint, as PREFIX.row_stream: lines of words, comments after '#'.
+ * The offsets in the stream at which the rows after a checkpoint begin.  The trainer writes them
+ * beside the checkpoint, as PREFIX.row_stream: lines of words, comments after '#'.
  *
  *   timestamp_ms MS              the first message of that time or later, in every partition
  *   offset TOPIC PARTITION N     message N of one partition, which goes before the time
@@ -31,7 +31,7 @@ typedef struct sp_stream_mark {
 /* SP_INVALID names the line that is wrong; then there is nothing to free. */
 SP_MUST_CHECK sp_status sp_stream_mark_parse(sp_stream_mark *out, sp_bytes text, sp_error *err);
 
-/* The mark of the checkpoint; without a file an empty one. */
+/* Reads the checkpoint's mark; it is empty if there is no file. */
 SP_MUST_CHECK sp_status sp_stream_mark_read(sp_stream_mark *out, const char *prefix, sp_error *err);
 
 /* The offset for a partition; -1: none. */

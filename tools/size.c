@@ -7,7 +7,7 @@
 #include "processor/version/version.h"
 #include "processor/warmup/warmup.h"
 #include "processor/warmup/warmup_recorded.h"
-#include "storage/format/woven_row.h"
+#include "storage/format/packed_row.h"
 #include "tools/catalogue.h"
 #include "tools/column.h"
 #include "tools/configuration.h"
@@ -52,7 +52,7 @@ static void note_table(void *context, const sp_rows_left_out *rows)
 
 /* ---------------------------------------------------------------------- tables */
 
-/* Whether keys are woven into fp32 rows is decided by the first rows, as when they are loaded. */
+/* Whether keys are packed into fp32 rows is decided by the first rows, as when they are loaded. */
 static sp_status choose_layout(sp_rows_layout *out, const sizing *s, const sp_rows_left_out *rows,
 			       sp_error *err)
 {
@@ -66,26 +66,26 @@ static sp_status choose_layout(sp_rows_layout *out, const sizing *s, const sp_ro
 		return SP_OK;
 	status = sp_column_open(&values, s->bundle, table->parts[0].values, rows->dim, NULL, err);
 	if (status == SP_OK && (count = sp_column_piece(&values)) != 0 &&
-	    sp_woven_row_suits(rows->dim, sp_column_next(&values, count), count))
-		*out = SP_ROWS_KEY_WOVEN_IN;
+	    sp_packed_row_suits(rows->dim, sp_column_next(&values, count), count))
+		*out = SP_ROWS_KEY_PACKED;
 	return sp_columns_close(&values, 1, status, err);
 }
 
 static sp_rows_memory_use expect(const sp_rows_left_out *rows, sp_row_format format,
-				 sp_rows_layout woven)
+				 sp_rows_layout packed)
 {
-	sp_rows_layout layout = format == SP_ROW_FP32 ? woven : SP_ROWS_KEY_IN_FRONT;
+	sp_rows_layout layout = format == SP_ROW_FP32 ? packed : SP_ROWS_KEY_IN_FRONT;
 	sp_rows_shape shape = sp_rows_expected_shape(layout, format, rows->dim, rows->row_count);
 
 	return sp_rows_expected_memory(&shape);
 }
 
 /* A tenth of a byte is as much as anybody wants to read. */
-static void report_per_row(sp_report *report, const sp_rows_left_out *rows, sp_rows_layout woven)
+static void report_per_row(sp_report *report, const sp_rows_left_out *rows, sp_rows_layout packed)
 {
 	sp_report_open_brief(report, "bytes_per_row");
 	for (int f = 0; f < SP_ROW_FORMATS; f++) {
-		sp_rows_memory_use use = expect(rows, (sp_row_format)f, woven);
+		sp_rows_memory_use use = expect(rows, (sp_row_format)f, packed);
 		double each = ((double)use.slots + (double)use.index) / (double)rows->row_count;
 
 		sp_report_f32(report, sp_row_format_name((sp_row_format)f),
@@ -99,10 +99,10 @@ static sp_status report_table(sp_version_memory *sum, const sizing *s, const sp_
 {
 	sp_report *report = &s->tool->report;
 	sp_rows_memory_use use;
-	sp_rows_layout woven;
+	sp_rows_layout packed;
 
-	SP_TRY(choose_layout(&woven, s, rows, err));
-	use = expect(rows, rows->format, woven);
+	SP_TRY(choose_layout(&packed, s, rows, err));
+	use = expect(rows, rows->format, packed);
 	if (use.slots == SIZE_MAX)
 		return sp_error_set(err, SP_CORRUPT, "table '%s' has %zu rows of %zu elements",
 				    rows->table, rows->row_count, rows->dim);
@@ -112,7 +112,7 @@ static sp_status report_table(sp_version_memory *sum, const sizing *s, const sp_
 	sp_report_u64(report, "dim", rows->dim);
 	sp_report_text(report, "row_format", sp_bytes_of(sp_row_format_name(rows->format)));
 	if (rows->row_count != 0)
-		report_per_row(report, rows, woven);
+		report_per_row(report, rows, packed);
 	if (s->ssd_bytes != 0 && use.slots > s->ssd_bytes) {
 		sp_report_size(report, "ssd_bytes", s->ssd_bytes);
 		sum->ssd += s->ssd_bytes;

@@ -122,7 +122,8 @@ static int64_t processor_ns(void)
 
 static void apply(bench *b, const char *bytes, size_t table)
 {
-	const sp_arrived message = {.bytes = {bytes, message_size}, .topic = "t", .table = table};
+	const sp_received_message message = {
+		.bytes = {bytes, message_size}, .topic = table, .topic_name = "t"};
 	int64_t start = processor_ns(), took;
 	sp_fresh_done done = {0};
 

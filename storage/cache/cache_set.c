@@ -30,16 +30,16 @@ void sp_cache_set_put(sp_cache_set *set, unsigned way, unsigned tag, bool absent
 	atomic_store_explicit(&set->tags[way / 8], tags, memory_order_release);
 }
 
-/* ---- worth ---- */
+/* ---- score ---- */
 
-static unsigned ghost_worth(const sp_cache_set *set, unsigned ghost)
+static unsigned ghost_score(const sp_cache_set *set, unsigned ghost)
 {
-	return atomic_load_explicit(&set->ghost_worth[ghost], memory_order_relaxed);
+	return atomic_load_explicit(&set->ghost_score[ghost], memory_order_relaxed);
 }
 
-static void put_ghost_worth(sp_cache_set *set, unsigned ghost, unsigned worth)
+static void put_ghost_score(sp_cache_set *set, unsigned ghost, unsigned score)
 {
-	atomic_store_explicit(&set->ghost_worth[ghost], (uint8_t)worth, memory_order_relaxed);
+	atomic_store_explicit(&set->ghost_score[ghost], (uint8_t)score, memory_order_relaxed);
 }
 
 /* Sets the time and returns how many epochs or ticks have passed; 0 for all but one thread. */
@@ -65,9 +65,9 @@ void sp_cache_set_halve(sp_cache_set *set, uint32_t now)
 	if (passed > 8)
 		passed = 8;
 	for (unsigned way = 0; way < SP_CACHE_SET_WAYS; way++)
-		sp_cache_set_put_worth(set, way, sp_cache_set_worth(set, way) >> passed);
+		sp_cache_set_put_score(set, way, sp_cache_set_score(set, way) >> passed);
 	for (unsigned ghost = 0; ghost < SP_CACHE_SET_GHOSTS; ghost++)
-		put_ghost_worth(set, ghost, ghost_worth(set, ghost) >> passed);
+		put_ghost_score(set, ghost, ghost_score(set, ghost) >> passed);
 }
 
 void sp_cache_set_tick(sp_cache_set *set, uint32_t now)
@@ -77,13 +77,13 @@ void sp_cache_set_tick(sp_cache_set *set, uint32_t now)
 	if (passed == 0)
 		return;
 	for (unsigned way = 0; way < SP_CACHE_SET_WAYS; way++) {
-		unsigned worth = sp_cache_set_worth(set, way);
+		unsigned score = sp_cache_set_score(set, way);
 
-		sp_cache_set_put_worth(set, way, worth > passed ? worth - passed : 0);
+		sp_cache_set_put_score(set, way, score > passed ? score - passed : 0);
 	}
 }
 
-/* Copies as two words what is written by one or two bytes. */
+/* Copies sixteen bytes as two words; they are written as single bytes or pairs. */
 static void copy_sixteen(void *out, const void *from)
 {
 	const _Atomic uint64_t *words = from;
@@ -93,57 +93,57 @@ static void copy_sixteen(void *out, const void *from)
 	memcpy(out, both, sizeof(both));
 }
 
-/* The lesser one: loops of this, without a jump, become instructions on many elements. */
-static int16_t earlier(int16_t a, int16_t b)
+/* Without a jump, so that the compiler vectorises loops of it. */
+static int16_t min16(int16_t a, int16_t b)
 {
 	return b < a ? b : a;
 }
 
-unsigned sp_cache_set_cheapest(const sp_cache_set *set)
+unsigned sp_cache_set_victim(const sp_cache_set *set)
 {
-	uint8_t tags[SP_CACHE_SET_WAYS], worths[SP_CACHE_SET_WAYS];
+	uint8_t tags[SP_CACHE_SET_WAYS], scores[SP_CACHE_SET_WAYS];
 	int16_t best = INT16_MAX; /* rank * 16 + way */
 
 	copy_sixteen(tags, set->tags);
-	copy_sixteen(worths, set->worth);
+	copy_sixteen(scores, set->score);
 	for (int way = 0; way < SP_CACHE_SET_WAYS; way++) {
-		int16_t rank = tags[way] == 0 ? 0 : (int16_t)(worths[way] + 1);
+		int16_t rank = tags[way] == 0 ? 0 : (int16_t)(scores[way] + 1);
 
-		best = earlier(best, (int16_t)(rank * SP_CACHE_SET_WAYS + way));
+		best = min16(best, (int16_t)(rank * SP_CACHE_SET_WAYS + way));
 	}
 	return (unsigned)best % SP_CACHE_SET_WAYS;
 }
 
-/* Sixteen bits of the hash that choose neither the set nor the tag. */
-static uint16_t mark_of(uint64_t hash)
+/* Sixteen bits of the hash that neither the set nor the way's tag uses; not 0. */
+static uint16_t ghost_tag(uint64_t hash)
 {
-	uint16_t mark = (uint16_t)(hash >> 16);
+	uint16_t tag = (uint16_t)(hash >> 16);
 
-	return mark != 0 ? mark : 1;
+	return tag != 0 ? tag : 1;
 }
 
-void sp_cache_set_put_ghost(sp_cache_set *set, unsigned ghost, uint64_t hash, unsigned worth)
+void sp_cache_set_put_ghost(sp_cache_set *set, unsigned ghost, uint64_t hash, unsigned score)
 {
-	atomic_store_explicit(&set->ghosts[ghost], worth != 0 ? mark_of(hash) : 0,
+	atomic_store_explicit(&set->ghosts[ghost], score != 0 ? ghost_tag(hash) : 0,
 			      memory_order_relaxed);
-	put_ghost_worth(set, ghost, worth);
+	put_ghost_score(set, ghost, score);
 }
 
 unsigned sp_cache_set_miss(sp_cache_set *set, uint64_t hash, unsigned *ghost)
 {
-	uint16_t ghosts[SP_CACHE_SET_GHOSTS], mark = mark_of(hash);
-	uint8_t worths[SP_CACHE_SET_GHOSTS];
-	int16_t least = INT16_MAX, own = SP_CACHE_SET_GHOSTS; /* least: worth * 16 + ghost */
-	unsigned worth;
+	uint16_t ghosts[SP_CACHE_SET_GHOSTS], tag = ghost_tag(hash);
+	uint8_t scores[SP_CACHE_SET_GHOSTS];
+	int16_t least = INT16_MAX, own = SP_CACHE_SET_GHOSTS; /* least: score * 16 + ghost */
+	unsigned score;
 
 	copy_sixteen(ghosts, &set->ghosts[0]);
 	copy_sixteen(ghosts + 8, &set->ghosts[8]);
-	copy_sixteen(worths, set->ghost_worth);
+	copy_sixteen(scores, set->ghost_score);
 	for (int g = 0; g < SP_CACHE_SET_GHOSTS; g++) {
-		int16_t other = ghosts[g] == mark ? 0 : SP_CACHE_SET_GHOSTS;
+		int16_t other = ghosts[g] == tag ? 0 : SP_CACHE_SET_GHOSTS;
 
-		least = earlier(least, (int16_t)(worths[g] * SP_CACHE_SET_GHOSTS + g));
-		own = earlier(own, (int16_t)(other + g));
+		least = min16(least, (int16_t)(scores[g] * SP_CACHE_SET_GHOSTS + g));
+		own = min16(own, (int16_t)(other + g));
 	}
 	if (own >= SP_CACHE_SET_GHOSTS) {
 		*ghost = (unsigned)least % SP_CACHE_SET_GHOSTS;
@@ -151,33 +151,33 @@ unsigned sp_cache_set_miss(sp_cache_set *set, uint64_t hash, unsigned *ghost)
 		return 1;
 	}
 	*ghost = (unsigned)own;
-	worth = ghost_worth(set, *ghost);
-	if (worth < SP_CACHE_SET_MOST)
-		worth++;
-	put_ghost_worth(set, *ghost, worth);
-	return worth;
+	score = ghost_score(set, *ghost);
+	if (score < SP_CACHE_SET_MAX_SCORE)
+		score++;
+	put_ghost_score(set, *ghost, score);
+	return score;
 }
 
-unsigned sp_cache_set_middle(const sp_cache_set *set, unsigned older)
+unsigned sp_cache_set_insertion_score(const sp_cache_set *set, unsigned older)
 {
-	unsigned worths[SP_CACHE_SET_WAYS], used = 0, empty, rank = 0;
+	unsigned scores[SP_CACHE_SET_WAYS], used = 0, empty, rank = 0;
 
 	for (unsigned way = 0; way < SP_CACHE_SET_WAYS; way++) {
-		unsigned at = used, worth = sp_cache_set_worth(set, way);
+		unsigned at = used, score = sp_cache_set_score(set, way);
 
 		if (sp_cache_set_tag(set, way) == 0)
 			continue;
-		for (; at > 0 && worths[at - 1] > worth; at--)
-			worths[at] = worths[at - 1];
-		worths[at] = worth;
+		for (; at > 0 && scores[at - 1] > score; at--)
+			scores[at] = scores[at - 1];
+		scores[at] = score;
 		used++;
 	}
 	if (used == 0)
-		return SP_CACHE_SET_MOST;
+		return SP_CACHE_SET_MAX_SCORE;
 	empty = SP_CACHE_SET_WAYS - used;
 	if (empty < older)
 		rank = older - 1 - empty;
 	if (rank >= used)
 		rank = used - 1;
-	return worths[rank] > 0 ? worths[rank] - 1 : 0;
+	return scores[rank] > 0 ? scores[rank] - 1 : 0;
 }

@@ -5,7 +5,8 @@
 #include "storage/cache/row_cache.h"
 
 /*
- * Writes the rows of a cache to a file, so that the next start begins with a warm cache.
+ * Writes the rows of a cache to a file, so that the next start has a warm cache.  Layout:
+ *
  *   bytes 8     "SPHOT1\0\0"
  *   uint64      bytes of a row
  *   double      sp_row_cache_window(), to which the uses below are relative
@@ -18,7 +19,8 @@
 SP_MUST_CHECK sp_status sp_hot_rows_save(sp_row_cache *cache, const char *path, sp_error *err);
 
 /*
- * Fills an empty cache.  It stays empty, with a line in the log, if the file is missing or damaged.
+ * Fills an empty cache.  If the file is missing or damaged, the cache stays empty and a warning is
+ * logged.
  */
 void sp_hot_rows_load(sp_row_cache *cache, const char *path);
 

@@ -4,16 +4,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A key that a cache lacks. */
+/* A cache miss. */
 typedef struct sp_key_miss {
 	int64_t key;
-	uint32_t read;
-	uint32_t at; /* index of the key in the read */
+	uint32_t read; /* index of the read of one table */
+	uint32_t at;   /* index of the key in that read */
 } sp_key_miss;
 
 /*
- * Sorts in the order of sp_rocks_compare(), in place.  Unlike qsort() it never allocates, and it
- * makes at most 64 passes over the keys, whatever a client sends.  Threads: pure.
+ * Sorts by sp_rocks_compare()'s order of keys, in place.  Unlike qsort() it never allocates, and it
+ * makes at most 64 passes over the keys, whatever keys a client sends.  Threads: pure.
  */
 void sp_key_miss_sort(sp_key_miss *misses, size_t count);
 

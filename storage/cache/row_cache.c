@@ -10,19 +10,19 @@
 #include "storage/cache/cache_set.h"
 
 /*
- * A set-associative cache: a key's hash chooses a set of sixteen ways.  A set is its head
- * (storage/cache/cache_set.h) and then sixteen slots of key and row, so that a hit reads the head
- * and one slot.
+ * A set-associative cache: a key's hash chooses a set of sixteen ways.  A set is a head
+ * (storage/cache/cache_set.h) and sixteen slots of key and row, so a hit reads the head and one
+ * slot.
  *
- * Rows are read and written by atomic words, with acquire and release: a reader discards what
- * it has copied when the set's sequence number shows a write.
+ * Rows are read and written as atomic words, with acquire and release: a reader discards what it
+ * has copied if the set's sequence number shows a write.
  */
 
 enum {
 	WAYS = SP_CACHE_SET_WAYS,
 	BLOCK = 16,           /* keys whose memory is prefetched together */
 	WINDOW = 128,         /* uses per way until counts are halved */
-	TICKS_PER_ROUND = 64, /* lru: ticks of the clock per use of every way */
+	TICKS_PER_ROUND = 64, /* lru: ticks in as many uses as there are ways */
 	PROBATION = 6,        /* lru: ways of a set that rows used only once can occupy */
 	NO_WAY = SP_CACHE_SET_NONE,
 };
@@ -44,11 +44,11 @@ struct sp_row_cache {
 };
 
 /* The set and tag of a key. */
-typedef struct row_place {
+typedef struct key_location {
 	sp_cache_set *set;
 	uint64_t hash;
 	unsigned tag;
-} row_place;
+} key_location;
 
 /* ---- layout ---- */
 
@@ -57,14 +57,14 @@ static row_slot *slot_of(const sp_row_cache *cache, sp_cache_set *set, unsigned 
 	return (row_slot *)((char *)(set + 1) + way * cache->slot_size);
 }
 
-static row_place find_place(const sp_row_cache *cache, int64_t key)
+static key_location locate(const sp_row_cache *cache, int64_t key)
 {
 	uint64_t h = (uint64_t)key ^ cache->key_of_hash[0];
 
 	h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93u;
 	h = (h ^ (h >> 32) ^ cache->key_of_hash[1]) * 0xd6e8feb86659fd93u;
 	h ^= h >> 32;
-	return (row_place){
+	return (key_location){
 		.set = (sp_cache_set *)((char *)cache->region.data +
 					(size_t)(((__uint128_t)h * cache->sets) >> 64) *
 						cache->set_size),
@@ -74,14 +74,14 @@ static row_place find_place(const sp_row_cache *cache, int64_t key)
 }
 
 /* The way that holds the key, or NO_WAY. */
-static unsigned find_way(const sp_row_cache *cache, const row_place *place, int64_t key)
+static unsigned find_way(const sp_row_cache *cache, const key_location *location, int64_t key)
 {
 	for (unsigned half = 0; half < 2; half++) {
-		uint64_t left = sp_cache_set_matches(place->set, half, place->tag);
+		uint64_t left = sp_cache_set_matches(location->set, half, location->tag);
 
 		for (; left != 0; left &= left - 1) {
 			unsigned way = sp_cache_set_first(half, left);
-			row_slot *slot = slot_of(cache, place->set, way);
+			row_slot *slot = slot_of(cache, location->set, way);
 
 			if (atomic_load_explicit(&slot->key, memory_order_acquire) == key)
 				return way;
@@ -90,7 +90,7 @@ static unsigned find_way(const sp_row_cache *cache, const row_place *place, int6
 	return NO_WAY;
 }
 
-/* ---- what a way is worth ---- */
+/* ---- scores ---- */
 
 static uint32_t now(const sp_row_cache *cache)
 {
@@ -105,16 +105,16 @@ static void age(const sp_row_cache *cache, sp_cache_set *set, uint32_t time)
 		sp_cache_set_tick(set, time);
 }
 
-static void note_use(const sp_row_cache *cache, sp_cache_set *set, unsigned way, uint32_t time)
+static void record_use(const sp_row_cache *cache, sp_cache_set *set, unsigned way, uint32_t time)
 {
-	unsigned worth;
+	unsigned score;
 
 	age(cache, set, time);
-	worth = sp_cache_set_worth(set, way);
-	if (worth < SP_CACHE_SET_MOST)
-		sp_cache_set_put_worth(set, way,
-				       cache->policy == SP_ROW_CACHE_LFU ? worth + 1
-									 : SP_CACHE_SET_MOST);
+	score = sp_cache_set_score(set, way);
+	if (score < SP_CACHE_SET_MAX_SCORE)
+		sp_cache_set_put_score(set, way,
+				       cache->policy == SP_ROW_CACHE_LFU ? score + 1
+									 : SP_CACHE_SET_MAX_SCORE);
 }
 
 /* ---- reading ---- */
@@ -125,13 +125,13 @@ static void copy_row(const sp_row_cache *cache, const row_slot *slot, uint64_t *
 		row[i] = atomic_load_explicit(&slot->words[i], memory_order_acquire);
 }
 
-/* Copies the row out; a miss if the set was written meanwhile. */
-static sp_row_cache_answer read_one(sp_row_cache *cache, const row_place *place, int64_t key,
+/* Copies the row; a miss if the set was written meanwhile. */
+static sp_row_cache_answer read_one(sp_row_cache *cache, const key_location *location, int64_t key,
 				    uint64_t *row, uint32_t time)
 {
-	sp_cache_set *set = place->set;
+	sp_cache_set *set = location->set;
 	uint32_t before = atomic_load_explicit(&set->sequence, memory_order_acquire);
-	unsigned way = find_way(cache, place, key);
+	unsigned way = find_way(cache, location, key);
 	const row_slot *slot;
 	bool absent;
 
@@ -143,26 +143,26 @@ static sp_row_cache_answer read_one(sp_row_cache *cache, const row_place *place,
 		copy_row(cache, slot, row);
 	if (atomic_load_explicit(&set->sequence, memory_order_relaxed) != before)
 		return SP_ROW_CACHE_MISS;
-	note_use(cache, set, way, time);
+	record_use(cache, set, way, time);
 	return absent ? SP_ROW_CACHE_ABSENT : SP_ROW_CACHE_ROW;
 }
 
-/* The parts of the head that a lookup reads may lie in two cache lines. */
+/* The parts of the head that a read needs may lie in two cache lines. */
 static void prefetch_set(const sp_cache_set *set)
 {
 	__builtin_prefetch(set);
-	__builtin_prefetch(&set->worth[WAYS - 1]);
+	__builtin_prefetch(&set->score[WAYS - 1]);
 }
 
-static void prefetch_slot(const sp_row_cache *cache, const row_place *place)
+static void prefetch_slot(const sp_row_cache *cache, const key_location *location)
 {
 	for (unsigned half = 0; half < 2; half++) {
-		uint64_t left = sp_cache_set_matches(place->set, half, place->tag);
+		uint64_t left = sp_cache_set_matches(location->set, half, location->tag);
 		const char *slot;
 
 		if (left == 0)
 			continue;
-		slot = (const char *)slot_of(cache, place->set, sp_cache_set_first(half, left));
+		slot = (const char *)slot_of(cache, location->set, sp_cache_set_first(half, left));
 		for (size_t at = 0; at < cache->slot_size; at += 64)
 			__builtin_prefetch(slot + at);
 	}
@@ -171,16 +171,16 @@ static void prefetch_slot(const sp_row_cache *cache, const row_place *place)
 static void read_block(sp_row_cache *cache, const int64_t *keys, size_t count,
 		       sp_row_cache_answer *answers, char *rows, uint32_t time)
 {
-	row_place places[BLOCK];
+	key_location locations[BLOCK];
 
 	for (size_t i = 0; i < count; i++) {
-		places[i] = find_place(cache, keys[i]);
-		prefetch_set(places[i].set);
+		locations[i] = locate(cache, keys[i]);
+		prefetch_set(locations[i].set);
 	}
 	for (size_t i = 0; i < count; i++)
-		prefetch_slot(cache, &places[i]);
+		prefetch_slot(cache, &locations[i]);
 	for (size_t i = 0; i < count; i++)
-		answers[i] = read_one(cache, &places[i], keys[i],
+		answers[i] = read_one(cache, &locations[i], keys[i],
 				      (uint64_t *)(rows + i * sp_row_cache_row_stride(cache)),
 				      time);
 }
@@ -200,14 +200,14 @@ void sp_row_cache_read(sp_row_cache *cache, const int64_t *keys, size_t count,
 
 /* ---- filling ---- */
 
-static void put(sp_row_cache *cache, const row_place *place, unsigned way, int64_t key,
-		const char *row)
+static void store_row(sp_row_cache *cache, const key_location *location, unsigned way, int64_t key,
+		      const char *row)
 {
-	row_slot *slot = slot_of(cache, place->set, way);
+	row_slot *slot = slot_of(cache, location->set, way);
 
-	if (sp_cache_set_tag(place->set, way) == 0)
+	if (sp_cache_set_tag(location->set, way) == 0)
 		atomic_fetch_add_explicit(&cache->held, 1, memory_order_relaxed);
-	sp_cache_set_put(place->set, way, place->tag, row == NULL);
+	sp_cache_set_put(location->set, way, location->tag, row == NULL);
 	atomic_store_explicit(&slot->key, key, memory_order_release);
 	for (size_t at = 0; row != NULL && at < cache->row_size; at += 8) {
 		uint64_t word = 0;
@@ -218,79 +218,80 @@ static void put(sp_row_cache *cache, const row_place *place, unsigned way, int64
 }
 
 /*
- * lfu: whether the newcomer is used more often than the key of the way.  If so, the evicted key
- * takes over the newcomer's ghost.
+ * lfu: whether the new key has a higher score than the way's key.  If so, the evicted key gets the
+ * new key's ghost.
  */
-static bool may_enter(const sp_row_cache *cache, const row_place *newcomer, unsigned way,
-		      unsigned *worth)
+static bool admit(const sp_row_cache *cache, const key_location *candidate, unsigned way,
+		  unsigned *score)
 {
-	sp_cache_set *set = newcomer->set;
+	sp_cache_set *set = candidate->set;
 	bool empty = sp_cache_set_tag(set, way) == 0;
-	unsigned ghost, old_worth = empty ? 0 : sp_cache_set_worth(set, way);
+	unsigned ghost, old_score = empty ? 0 : sp_cache_set_score(set, way);
 	int64_t old_key;
 
-	*worth = sp_cache_set_miss(set, newcomer->hash, &ghost);
-	if (!empty && *worth <= old_worth)
+	*score = sp_cache_set_miss(set, candidate->hash, &ghost);
+	if (!empty && *score <= old_score)
 		return false;
 	old_key = atomic_load_explicit(&slot_of(cache, set, way)->key, memory_order_relaxed);
-	sp_cache_set_put_ghost(set, ghost, find_place(cache, old_key).hash, old_worth);
+	sp_cache_set_put_ghost(set, ghost, locate(cache, old_key).hash, old_score);
 	return true;
 }
 
-static void fill_set(sp_row_cache *cache, const row_place *place, int64_t key, const void *row)
+static void fill_set(sp_row_cache *cache, const key_location *location, int64_t key,
+		     const void *row)
 {
-	sp_cache_set *set = place->set;
-	unsigned way = sp_cache_set_cheapest(set), worth;
+	sp_cache_set *set = location->set;
+	unsigned way = sp_cache_set_victim(set), score;
 
-	if (find_way(cache, place, key) != NO_WAY)
+	if (find_way(cache, location, key) != NO_WAY)
 		return; /* another request has filled it */
 	if (cache->policy == SP_ROW_CACHE_LRU)
-		worth = sp_cache_set_middle(set, PROBATION);
-	else if (!may_enter(cache, place, way, &worth))
+		score = sp_cache_set_insertion_score(set, PROBATION);
+	else if (!admit(cache, location, way, &score))
 		return;
-	put(cache, place, way, key, row);
-	sp_cache_set_put_worth(set, way, worth);
+	store_row(cache, location, way, key, row);
+	sp_cache_set_put_score(set, way, score);
 }
 
 void sp_row_cache_expect(const sp_row_cache *cache, int64_t key)
 {
-	const sp_cache_set *set = find_place(cache, key).set;
+	const sp_cache_set *set = locate(cache, key).set;
 
 	__builtin_prefetch(set, 1);
-	__builtin_prefetch(&set->worth[WAYS - 1], 1);
+	__builtin_prefetch(&set->score[WAYS - 1], 1);
 }
 
 void sp_row_cache_fill(sp_row_cache *cache, int64_t key, const void *row)
 {
-	row_place place = find_place(cache, key);
+	key_location location = locate(cache, key);
 
-	if (!sp_cache_set_begin_write(place.set))
+	if (!sp_cache_set_begin_write(location.set))
 		return;
-	age(cache, place.set, now(cache));
-	fill_set(cache, &place, key, row);
-	sp_cache_set_end_write(place.set);
+	age(cache, location.set, now(cache));
+	fill_set(cache, &location, key, row);
+	sp_cache_set_end_write(location.set);
 }
 
 void sp_row_cache_replace(sp_row_cache *cache, int64_t key, const void *row)
 {
-	row_place place = find_place(cache, key);
+	key_location location = locate(cache, key);
 	unsigned way;
 
-	while (!sp_cache_set_begin_write(place.set))
+	while (!sp_cache_set_begin_write(location.set))
 		sched_yield();
-	way = find_way(cache, &place, key);
+	way = find_way(cache, &location, key);
 	if (way != NO_WAY)
-		put(cache, &place, way, key, row);
-	sp_cache_set_end_write(place.set);
+		store_row(cache, &location, way, key, row);
+	sp_cache_set_end_write(location.set);
 }
 
 /* ---- seeding ---- */
 
 /*
- * Shortens a frequency to eight bits and keeps the order: the number itself below 4, else six bits
- * of exponent and two of mantissa.
+ * An order-preserving eight-bit code of a frequency: the frequency itself below 4, else six bits of
+ * exponent and two of mantissa.
  */
-static unsigned shorten(uint64_t frequency)
+static unsigned encode_frequency(uint64_t frequency)
 {
 	unsigned exponent;
 
@@ -300,27 +301,27 @@ static unsigned shorten(uint64_t frequency)
 	return (exponent + 1) << 2 | ((unsigned)(frequency >> exponent) & 3);
 }
 
-static double lengthen(unsigned code)
+static double decode_frequency(unsigned code)
 {
 	return code < 4 ? code : (double)((uint64_t)(4 | (code & 3)) << ((code >> 2) - 1));
 }
 
 void sp_row_cache_seed(sp_row_cache *cache, int64_t key, const void *row, uint64_t frequency)
 {
-	row_place place = find_place(cache, key);
-	unsigned way = find_way(cache, &place, key), code = shorten(frequency);
+	key_location location = locate(cache, key);
+	unsigned way = find_way(cache, &location, key), code = encode_frequency(frequency);
 
 	if (way == NO_WAY) {
-		way = sp_cache_set_cheapest(place.set);
-		if (sp_cache_set_tag(place.set, way) != 0 &&
-		    code <= sp_cache_set_worth(place.set, way))
+		way = sp_cache_set_victim(location.set);
+		if (sp_cache_set_tag(location.set, way) != 0 &&
+		    code <= sp_cache_set_score(location.set, way))
 			return;
 	}
-	put(cache, &place, way, key, row);
-	sp_cache_set_put_worth(place.set, way, code);
+	store_row(cache, &location, way, key, row);
+	sp_cache_set_put_score(location.set, way, code);
 }
 
-static sp_cache_set *set_number(const sp_row_cache *cache, size_t number)
+static sp_cache_set *set_at(const sp_row_cache *cache, size_t number)
 {
 	return (sp_cache_set *)((char *)cache->region.data + number * cache->set_size);
 }
@@ -331,28 +332,29 @@ void sp_row_cache_finish_seeding(sp_row_cache *cache, double total)
 
 	for (size_t s = 0; s < cache->sets; s++)
 		for (unsigned way = 0; way < WAYS; way++) {
-			sp_cache_set *set = set_number(cache, s);
-			double worth = lengthen(sp_cache_set_worth(set, way)) * scale;
+			sp_cache_set *set = set_at(cache, s);
+			double score = decode_frequency(sp_cache_set_score(set, way)) * scale;
 
 			if (cache->policy == SP_ROW_CACHE_LRU)
-				worth = 0;
-			sp_cache_set_put_worth(set, way,
-					       worth < SP_CACHE_SET_MOST ? (unsigned)worth
-									 : SP_CACHE_SET_MOST);
+				score = 0;
+			sp_cache_set_put_score(set, way,
+					       score < SP_CACHE_SET_MAX_SCORE
+						       ? (unsigned)score
+						       : SP_CACHE_SET_MAX_SCORE);
 		}
 }
 
 bool sp_row_cache_next(sp_row_cache *cache, size_t *at, sp_row_cache_entry *entry)
 {
 	for (; *at < cache->sets * WAYS; ++*at) {
-		sp_cache_set *set = set_number(cache, *at / WAYS);
+		sp_cache_set *set = set_at(cache, *at / WAYS);
 		unsigned way = (unsigned)(*at % WAYS);
 		const row_slot *slot = slot_of(cache, set, way);
 
 		if (sp_cache_set_tag(set, way) == 0 || sp_cache_set_is_absent(set, way))
 			continue;
 		entry->key = atomic_load(&slot->key);
-		entry->uses = cache->policy == SP_ROW_CACHE_LFU ? sp_cache_set_worth(set, way) : 1;
+		entry->uses = cache->policy == SP_ROW_CACHE_LFU ? sp_cache_set_score(set, way) : 1;
 		copy_row(cache, slot, entry->row);
 		++*at;
 		return true;
@@ -365,11 +367,11 @@ bool sp_row_cache_next(sp_row_cache *cache, size_t *at, sp_row_cache_entry *entr
 void sp_row_cache_clear(sp_row_cache *cache)
 {
 	for (size_t s = 0; s < cache->sets; s++)
-		memset(set_number(cache, s), 0, sizeof(sp_cache_set));
+		memset(set_at(cache, s), 0, sizeof(sp_cache_set));
 	atomic_store(&cache->held, 0);
 }
 
-/* The number of sets that fit into the memory; at least one. */
+/* The number of sets that fit in the memory; at least one. */
 static size_t count_sets(const sp_row_cache *cache, const sp_row_cache_options *options)
 {
 	size_t most = options->max_rows / WAYS + options->max_rows / (WAYS * 8) + 1;

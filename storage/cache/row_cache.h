@@ -8,25 +8,25 @@
 #include "base/status.h"
 
 /*
- * Hot rows of a slower tier, in a fixed number of bytes.
+ * A cache of a slower tier's rows, with a fixed memory size.
  *
- * The cache also remembers absent keys.  All rows have one size.  Rows of the tier change through
- * sp_row_cache_replace() only, so the cache never holds an outdated row.
+ * It also caches that a key is absent.  All rows have the same size.  The tier's rows change
+ * through sp_row_cache_replace() only, so the cache never holds an outdated row.
  *
- * lfu   Admits a row only when its key was recently used more often than the least used row of
- *       its set, which is evicted: a scan over many keys leaves hot rows in place.  Counts of
- *       uses are halved after every 128 uses per row held.
- * lru   A new row enters the order of last use above the oldest three eighths of the rows;
- *       a second use makes it the newest.  So a scan evicts at most three eighths of the rows.
+ * lfu   A row is admitted only if its key was recently used more often than the least used row of
+ *       its set, which is then evicted.  So a scan over many keys leaves hot rows in place.  Use
+ *       counts are halved after every 128 uses per row held.
+ * lru   A new row enters the order of last use above the oldest three eighths of the rows; its
+ *       second use makes it the newest.  So a scan evicts at most three eighths of the rows.
  *
  * Nothing is allocated after creation.
  *
- * Counts of uses stop at 255: they rank the rows at the edge of the cache, not the hottest ones.
+ * Use counts saturate at 255: they order the rows that compete for admission, not the hottest ones.
  *
- * Threads: read and fill may run in any number of threads.  A read never waits: it is a miss while
- * a fill writes to the same set of sixteen rows.  Of two concurrent fills of a set one is dropped.
- * seed, finish_seeding and clear are for one thread, before all others; next for one thread while
- * no fill runs.
+ * Threads: read and fill may run in any number of threads.  A read never waits: while a fill writes
+ * to the same set of sixteen rows, it is a miss.  Of two concurrent fills of a set one is dropped.
+ * seed, finish_seeding and clear may be called by one thread, before all others; next by one thread
+ * while no fill runs.
  */
 typedef struct sp_row_cache sp_row_cache;
 
@@ -34,7 +34,7 @@ typedef enum sp_row_cache_policy { SP_ROW_CACHE_LFU, SP_ROW_CACHE_LRU } sp_row_c
 
 typedef struct sp_row_cache_options {
 	size_t row_size;  /* bytes, >= 1 */
-	size_t cap_bytes; /* of memory; at least 16 rows are held even if they need more */
+	size_t cap_bytes; /* of memory; at least 16 rows fit, even if they need more */
 	size_t max_rows;  /* upper bound of the rows in the tier; 0: unknown */
 	sp_row_cache_policy policy;
 } sp_row_cache_options;
@@ -69,26 +69,27 @@ size_t sp_row_cache_row_stride(const sp_row_cache *cache);
 /* Prefetches what sp_row_cache_fill() needs, some rows before. */
 void sp_row_cache_expect(const sp_row_cache *cache, int64_t key);
 
-/* Offers the row of a key that a read missed; row NULL: the key is absent.  May be refused. */
+/* Offers the row of a key that a read missed; it may not be admitted.  row NULL: the key is absent.
+ */
 void sp_row_cache_fill(sp_row_cache *cache, int64_t key, const void *row);
 
 /*
- * Replaces the row of a key, if the cache holds the key, and keeps its count of uses.  Waits for
- * fills of the same set.  Nobody may fill this key meanwhile; a read gets the old row or the new
- * one, or is a miss.
+ * Replaces the row of a key if the cache holds the key; its use count is kept.  Waits for fills of
+ * the same set.  No fill of this key may run meanwhile; a concurrent read gets the old or the new
+ * row, or is a miss.
  */
 void sp_row_cache_replace(sp_row_cache *cache, int64_t key, const void *row);
 
 /*
- * Before serving: offers a row with the frequency of its key in training.  Rows of the highest
+ * Before serving: offers a row with its key's frequency in training.  The rows with the highest
  * frequencies stay; a repeated key replaces its earlier row.
  */
 void sp_row_cache_seed(sp_row_cache *cache, int64_t key, const void *row, uint64_t frequency);
 
-/* Turns frequencies into uses; `total`: the sum of the frequencies of all keys, held or not. */
+/* Scales frequencies to use counts; `total`: the sum of all keys' frequencies, held or not. */
 void sp_row_cache_finish_seeding(sp_row_cache *cache, double total);
 
-/* Forgets every row. */
+/* Removes every row. */
 void sp_row_cache_clear(sp_row_cache *cache);
 
 /*
@@ -103,7 +104,7 @@ typedef struct sp_row_cache_entry {
 
 bool sp_row_cache_next(sp_row_cache *cache, size_t *at, sp_row_cache_entry *entry);
 
-/* The number of uses, summed over all rows, after which counts are halved. */
+/* The number of uses of all rows together after which counts are halved. */
 double sp_row_cache_window(const sp_row_cache *cache);
 
 size_t sp_row_cache_row_size(const sp_row_cache *cache);

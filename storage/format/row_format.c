@@ -37,7 +37,7 @@ size_t sp_row_format_size(sp_row_format format, size_t dim)
 
 /*
  * Every codec is written once, without branches in its loops, and compiled for each instruction
- * set, whose vectors the compiler uses.
+ * set, for which the compiler vectorises it.
  */
 #define INLINE static inline __attribute__((always_inline))
 
@@ -82,7 +82,7 @@ INLINE void put_half(void *row, size_t d, uint32_t bits)
 
 /* ------------------------------------------------------------------- fp16 */
 
-/* Values below 2^-14 have fixed steps of 2^-24, which adding 0.5 leaves in the lowest bits. */
+/* Values below 2^-14 are multiples of 2^-24; adding 0.5 rounds to these and leaves the multiple. */
 INLINE uint32_t fp16_of(float element)
 {
 	uint32_t bits = bits_of(element), magnitude = bits & 0x7fffffffu;
@@ -222,7 +222,7 @@ INLINE float int4_code(uint32_t codes, size_t i)
 	return (float)((int32_t)(codes << (28 - 4 * i)) >> 28);
 }
 
-/* Eight codes at a time: each is shifted by a number of its own out of the same 32 bits. */
+/* Eight codes at a time, which are in the same 32 bits, each shifted by its own number of bits. */
 INLINE void int4_decode(size_t dim, const void *restrict row, float *restrict elements)
 {
 	const uint8_t *codes = (const uint8_t *)row + sizeof(float);

@@ -8,7 +8,7 @@
 
 /* ------------------------------------------------------------------- memory */
 
-sp_status sp_fresh__take(sp_fresh *fresh, sp_region *out, size_t size)
+sp_status sp_fresh__alloc(sp_fresh *fresh, sp_region *out, size_t size)
 {
 	uint64_t used = atomic_load_explicit(&fresh->bytes, memory_order_relaxed);
 	size_t more = sp_region_expected_footprint(size);
@@ -22,9 +22,9 @@ sp_status sp_fresh__take(sp_fresh *fresh, sp_region *out, size_t size)
 	return SP_OK;
 }
 
-void sp_fresh__give_back(sp_fresh *fresh, const sp_region *own)
+void sp_fresh__free(sp_fresh *fresh, const sp_region *of)
 {
-	sp_region region = *own;
+	sp_region region = *of;
 
 	sp_fresh__add(&fresh->bytes, -(uint64_t)sp_region_footprint(&region));
 	sp_region_fini(&region);
@@ -32,7 +32,7 @@ void sp_fresh__give_back(sp_fresh *fresh, const sp_region *own)
 
 /* ------------------------------------------------------------------- opening */
 
-static sp_status make_tables(sp_fresh *fresh, const sp_fresh_options *options, sp_error *err)
+static sp_status init_tables(sp_fresh *fresh, const sp_fresh_options *options, sp_error *err)
 {
 	fresh->tables = sp_alloc_zero(options->table_count + 1, sizeof(*fresh->tables));
 	fresh->slots = sp_alloc_aligned(_Alignof(sp_fresh_slot),
@@ -46,7 +46,7 @@ static sp_status make_tables(sp_fresh *fresh, const sp_fresh_options *options, s
 	for (size_t i = 0; i < options->table_count; i++) {
 		sp_fresh_rows *rows = &fresh->tables[i];
 
-		rows->all = fresh;
+		rows->fresh = fresh;
 		rows->dim = options->dims[i];
 		rows->seed = sp_hash_process_key()[0];
 		if (!sp_size_mul(&rows->row_size, rows->dim, sizeof(float)) ||
@@ -66,7 +66,7 @@ sp_status sp_fresh_create(sp_fresh **out, const sp_fresh_options *options, sp_er
 	memset(fresh, 0, sizeof(*fresh));
 	atomic_init(&fresh->state, 1);
 	fresh->memory_limit = options->memory_limit;
-	status = make_tables(fresh, options, err);
+	status = init_tables(fresh, options, err);
 	if (status != SP_OK) {
 		sp_fresh_destroy(fresh);
 		return status;
@@ -85,7 +85,7 @@ static void free_indexes(sp_fresh *fresh, uint64_t oldest)
 			continue;
 		}
 		*at = index->next;
-		sp_fresh__give_back(fresh, &index->own);
+		sp_fresh__free(fresh, &index->region);
 	}
 }
 
@@ -94,7 +94,7 @@ void sp_fresh_destroy(sp_fresh *fresh)
 	if (fresh == NULL)
 		return;
 	for (size_t i = 0; i < fresh->table_count; i++)
-		sp_fresh__clear(&fresh->tables[i]);
+		sp_fresh__free_rows(&fresh->tables[i]);
 	free_indexes(fresh, UINT64_MAX);
 	sp_free(fresh->tables);
 	sp_free(fresh->slots);
@@ -141,7 +141,7 @@ void sp_fresh_unpin(sp_fresh *fresh, size_t slot)
 	atomic_store_explicit(&fresh->slots[slot].state, 0, memory_order_release);
 }
 
-/* The oldest state that any reader sees, or will see. */
+/* The oldest pinned state; if none is pinned, the newest state. */
 static uint64_t find_oldest(const sp_fresh *fresh)
 {
 	uint64_t oldest = atomic_load(&fresh->state);

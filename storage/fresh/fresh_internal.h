@@ -7,66 +7,69 @@
 #include "storage/region.h"
 
 /*
- *   fresh.c       all tables: states, who sees them, and the memory limit
+ *   fresh.c       states, pins and the memory limit
  *   fresh_rows.c  one table: its index, and the memory of its rows
  */
 
-/* A row, which does not change while any reader may see it. */
+/* A row; it does not change while any reader may see it. */
 typedef struct sp_fresh_row {
-	uint64_t state;             /* that made it visible */
-	struct sp_fresh_row *older; /* what earlier states see; NULL: nothing */
+	uint64_t state;             /* the first state that sees it */
+	struct sp_fresh_row *older; /* for earlier states; NULL: they see none */
 	int64_t step;
 	float elements[];
 } sp_fresh_row;
 
-/* A row that a newer one has replaced, and the first state that sees that one. */
+/* A row that a newer one has replaced, and the first state that sees the newer one. */
 typedef struct sp_fresh_replaced {
 	sp_fresh_row *row;
 	uint64_t state;
 } sp_fresh_replaced;
 
-/* A place of an index; an empty one has the key SP_FRESH_EMPTY. */
-typedef struct sp_fresh_place {
+/* A bucket of an index; an empty one has key -1. */
+typedef struct sp_fresh_bucket {
 	_Atomic int64_t key;
 	_Atomic(sp_fresh_row *) newest;
-} sp_fresh_place;
+} sp_fresh_bucket;
 
-/* The places of some of the keys; replaced by one of twice the size when it is nearly full. */
+/*
+ * A hash table with open addressing for some of the keys; replaced by one of twice the size when it
+ * is nearly full.
+ */
 typedef struct sp_fresh_index {
-	size_t mask;   /* places - 1; a power of two */
-	size_t count;  /* the writer's: places taken */
-	sp_region own; /* this memory */
+	size_t mask;      /* number of buckets, a power of two, - 1 */
+	size_t count;     /* keys; used by the writer */
+	sp_region region; /* that holds this index */
 	struct sp_fresh_index *next;
-	uint64_t replaced; /* the state whose readers see the next one */
-	sp_fresh_place places[];
+	uint64_t replaced; /* the first state whose readers use the larger index */
+	sp_fresh_bucket buckets[];
 } sp_fresh_index;
 
-/* An index grows in parts, each of which takes little time. */
+/* A table has many small indexes, so that growing one takes little time. */
 enum { SP_FRESH_PARTS = 64 };
 
 typedef struct sp_fresh_chunk {
-	sp_region own; /* this memory */
+	sp_region region; /* that holds this chunk and its rows */
 	struct sp_fresh_chunk *next;
 	size_t used;
 } sp_fresh_chunk;
 
 struct sp_fresh_rows {
-	struct sp_fresh *all;
+	struct sp_fresh *fresh;
 	size_t dim;
 	size_t row_size;
 	uint64_t seed;                                   /* of the hashes of keys */
 	_Atomic(sp_fresh_index *) parts[SP_FRESH_PARTS]; /* NULL: no keys */
 
-	/* The writer's. */
-	sp_fresh_chunk *chunks; /* rows are taken from the first */
+	/* Used by the writer only. */
+	sp_fresh_chunk *chunks; /* rows are allocated from the first */
 	/*
-	 * Replaced rows in the order of their states, a ring: the first ones are free again.  Apart
-	 * from the rows, so that no memory is touched that no cache has.
+	 * A ring of replaced rows in the order of their states; the first ones may be reused.  A
+	 * list through the rows themselves would touch memory that is not in the processor's cache.
 	 */
 	sp_region ring;
-	size_t ring_places; /* a power of two */
+	size_t ring_capacity; /* a power of two */
 	size_t ring_first, ring_count;
-	uint64_t oldest; /* state that is seen; what is replaced up to it is free */
+	uint64_t oldest; /* pinned state; rows replaced in it or earlier may be reused */
 };
 
 /* On its own cache line, because other threads write its neighbours. */
@@ -81,7 +84,7 @@ struct sp_fresh {
 	size_t memory_limit;
 	sp_fresh_rows *tables;
 	sp_fresh_slot *slots;
-	sp_fresh_index *replaced; /* the writer's: indexes that readers may still use */
+	sp_fresh_index *replaced; /* indexes that readers may still use; used by the writer */
 	atomic_uint_least64_t keys, bytes, commits; /* written by the writer */
 };
 
@@ -98,15 +101,15 @@ static inline void sp_fresh__add(atomic_uint_least64_t *counter, uint64_t more)
 }
 
 /*
- * A block of memory that begins with its own region, within the limit of all tables: SP_BUSY above
- * it.
+ * Allocates a region, which the caller keeps, and counts it; SP_BUSY if the memory limit does not
+ * allow it.
  */
-SP_MUST_CHECK sp_status sp_fresh__take(sp_fresh *fresh, sp_region *out, size_t size);
+SP_MUST_CHECK sp_status sp_fresh__alloc(sp_fresh *fresh, sp_region *out, size_t size);
 
-/* Returns a block; `own` may be within it. */
-void sp_fresh__give_back(sp_fresh *fresh, const sp_region *own);
+/* Frees a region; the struct `of` may lie in its own memory. */
+void sp_fresh__free(sp_fresh *fresh, const sp_region *of);
 
 /* Frees the memory of a table. */
-void sp_fresh__clear(sp_fresh_rows *rows);
+void sp_fresh__free_rows(sp_fresh_rows *rows);
 
 #endif

@@ -3,11 +3,11 @@
 #include "storage/fresh/fresh_internal.h"
 
 enum {
-	FIRST_PLACES = 64,      /* of a part */
-	FIRST_RING = 1024,      /* places for replaced rows */
-	FIRST_CHUNK = 64 << 10, /* bytes of rows taken from the system at first */
+	FIRST_BUCKETS = 64,     /* of an index */
+	FIRST_RING = 1024,      /* replaced rows */
+	FIRST_CHUNK = 64 << 10, /* bytes */
 	LARGEST_CHUNK = 16 << 20,
-	EMPTY = -1, /* DeepRec's marks, which are no keys */
+	EMPTY = -1, /* DeepRec's reserved values, which are no keys */
 	DELETED = -2,
 };
 
@@ -29,37 +29,39 @@ static inline size_t part_of(uint64_t hash)
 
 _Static_assert(SP_FRESH_PARTS == 64, "a part is chosen by six bits");
 
-/* The place of the key, or the empty one where it belongs. */
-static inline sp_fresh_place *find_place(sp_fresh_index *index, uint64_t hash, int64_t key)
+/* The bucket of the key, or the empty one where it would be inserted. */
+static inline sp_fresh_bucket *find_bucket(sp_fresh_index *index, uint64_t hash, int64_t key)
 {
 	for (size_t i = hash & index->mask;; i = (i + 1) & index->mask) {
-		sp_fresh_place *place = &index->places[i];
-		int64_t held = atomic_load_explicit(&place->key, memory_order_acquire);
+		sp_fresh_bucket *bucket = &index->buckets[i];
+		int64_t held = atomic_load_explicit(&bucket->key, memory_order_acquire);
 
 		if (held == key || held == EMPTY)
-			return place;
+			return bucket;
 	}
 }
 
-/* The row comes first: a reader who sees the key sees its row. */
-static void take_place(sp_fresh_index *index, sp_fresh_place *place, int64_t key, sp_fresh_row *row)
+/* Stores the row before the key, so that a reader who sees the key sees its row. */
+static void insert_key(sp_fresh_index *index, sp_fresh_bucket *bucket, int64_t key,
+		       sp_fresh_row *row)
 {
-	atomic_store_explicit(&place->newest, row, memory_order_relaxed);
-	atomic_store_explicit(&place->key, key, memory_order_release);
+	atomic_store_explicit(&bucket->newest, row, memory_order_relaxed);
+	atomic_store_explicit(&bucket->key, key, memory_order_release);
 	index->count++;
 }
 
-static sp_status make_index(sp_fresh_index **out, sp_fresh *all, size_t places)
+static sp_status create_index(sp_fresh_index **out, sp_fresh *fresh, size_t buckets)
 {
 	sp_fresh_index *index;
-	sp_region own;
+	sp_region region;
 
-	SP_TRY(sp_fresh__take(all, &own, sizeof(*index) + places * sizeof(index->places[0])));
-	index = own.data;
-	*index = (sp_fresh_index){.mask = places - 1, .own = own};
-	for (size_t i = 0; i < places; i++) {
-		atomic_init(&index->places[i].key, EMPTY);
-		atomic_init(&index->places[i].newest, NULL);
+	SP_TRY(sp_fresh__alloc(fresh, &region,
+			       sizeof(*index) + buckets * sizeof(index->buckets[0])));
+	index = region.data;
+	*index = (sp_fresh_index){.mask = buckets - 1, .region = region};
+	for (size_t i = 0; i < buckets; i++) {
+		atomic_init(&index->buckets[i].key, EMPTY);
+		atomic_init(&index->buckets[i].newest, NULL);
 	}
 	*out = index;
 	return SP_OK;
@@ -72,31 +74,31 @@ static void replace_index(sp_fresh_rows *rows, size_t part, sp_fresh_index *old,
 	atomic_store_explicit(&rows->parts[part], index, memory_order_release);
 	if (old == NULL)
 		return;
-	old->replaced = sp_fresh__next_state(rows->all);
-	old->next = rows->all->replaced;
-	rows->all->replaced = old;
+	old->replaced = sp_fresh__next_state(rows->fresh);
+	old->next = rows->fresh->replaced;
+	rows->fresh->replaced = old;
 }
 
-/* An index of the part with room for one more key. */
+/* The part's index, grown if one more key does not fit. */
 static sp_status get_index(sp_fresh_index **out, sp_fresh_rows *rows, size_t part)
 {
 	sp_fresh_index *old = atomic_load_explicit(&rows->parts[part], memory_order_relaxed);
-	size_t places = FIRST_PLACES;
+	size_t buckets = FIRST_BUCKETS;
 
 	*out = old;
 	if (old != NULL) {
 		if (old->count < old->mask / 4 * 3)
 			return SP_OK;
-		places = 2 * (old->mask + 1);
+		buckets = 2 * (old->mask + 1);
 	}
-	SP_TRY(make_index(out, rows->all, places));
+	SP_TRY(create_index(out, rows->fresh, buckets));
 	for (size_t i = 0; old != NULL && i <= old->mask; i++) {
-		int64_t key = atomic_load_explicit(&old->places[i].key, memory_order_relaxed);
+		int64_t key = atomic_load_explicit(&old->buckets[i].key, memory_order_relaxed);
 
 		if (key != EMPTY)
-			take_place(
-				*out, find_place(*out, hash_of(rows, key), key), key,
-				atomic_load_explicit(&old->places[i].newest, memory_order_relaxed));
+			insert_key(*out, find_bucket(*out, hash_of(rows, key), key), key,
+				   atomic_load_explicit(&old->buckets[i].newest,
+							memory_order_relaxed));
 	}
 	replace_index(rows, part, old, *out);
 	return SP_OK;
@@ -108,27 +110,29 @@ static size_t next_chunk_size(const sp_fresh_rows *rows)
 {
 	size_t size = FIRST_CHUNK, least = sizeof(sp_fresh_chunk) + rows->row_size;
 
-	if (rows->chunks != NULL && rows->chunks->own.size < LARGEST_CHUNK)
-		size = 2 * rows->chunks->own.size;
+	if (rows->chunks != NULL && rows->chunks->region.size < LARGEST_CHUNK)
+		size = 2 * rows->chunks->region.size;
 	else if (rows->chunks != NULL)
 		size = LARGEST_CHUNK;
 	return size < least ? least : size;
 }
 
-/* Near the memory limit small chunks may still fit where a large one does not. */
+/* Near the memory limit a small chunk may fit where a large one does not. */
 static sp_status add_chunk(sp_fresh_rows *rows)
 {
 	size_t size = next_chunk_size(rows), least = sizeof(sp_fresh_chunk) + rows->row_size;
 	sp_fresh_chunk *chunk;
-	sp_region own;
-	sp_status status = sp_fresh__take(rows->all, &own, size);
+	sp_region region;
+	sp_status status = sp_fresh__alloc(rows->fresh, &region, size);
 
 	if (status == SP_BUSY && size > FIRST_CHUNK)
-		status = sp_fresh__take(rows->all, &own, least > FIRST_CHUNK ? least : FIRST_CHUNK);
+		status = sp_fresh__alloc(rows->fresh, &region,
+					 least > FIRST_CHUNK ? least : FIRST_CHUNK);
 	SP_TRY(status);
-	chunk = own.data;
-	*chunk = (sp_fresh_chunk){
-		.own = own, .next = rows->chunks, .used = (sizeof(*chunk) + 63) & ~(size_t)63};
+	chunk = region.data;
+	*chunk = (sp_fresh_chunk){.region = region,
+				  .next = rows->chunks,
+				  .used = (sizeof(*chunk) + 63) & ~(size_t)63};
 	rows->chunks = chunk;
 	return SP_OK;
 }
@@ -136,24 +140,24 @@ static sp_status add_chunk(sp_fresh_rows *rows)
 static sp_fresh_replaced *ring_at(const sp_fresh_rows *rows, size_t i)
 {
 	return (sp_fresh_replaced *)rows->ring.data +
-	       ((rows->ring_first + i) & (rows->ring_places - 1));
+	       ((rows->ring_first + i) & (rows->ring_capacity - 1));
 }
 
-/* Room for one more replaced row. */
+/* Grows the ring if one more replaced row does not fit. */
 static sp_status extend_ring(sp_fresh_rows *rows)
 {
-	size_t places = rows->ring_places != 0 ? 2 * rows->ring_places : FIRST_RING;
+	size_t capacity = rows->ring_capacity != 0 ? 2 * rows->ring_capacity : FIRST_RING;
 	sp_region ring;
 
-	if (rows->ring_count < rows->ring_places)
+	if (rows->ring_count < rows->ring_capacity)
 		return SP_OK;
-	SP_TRY(sp_fresh__take(rows->all, &ring, places * sizeof(sp_fresh_replaced)));
+	SP_TRY(sp_fresh__alloc(rows->fresh, &ring, capacity * sizeof(sp_fresh_replaced)));
 	for (size_t i = 0; i < rows->ring_count; i++)
 		((sp_fresh_replaced *)ring.data)[i] = *ring_at(rows, i);
-	if (rows->ring_places != 0)
-		sp_fresh__give_back(rows->all, &rows->ring);
+	if (rows->ring_capacity != 0)
+		sp_fresh__free(rows->fresh, &rows->ring);
 	rows->ring = ring;
-	rows->ring_places = places;
+	rows->ring_capacity = capacity;
 	rows->ring_first = 0;
 	return SP_OK;
 }
@@ -163,7 +167,7 @@ static void add_replaced(sp_fresh_rows *rows, sp_fresh_row *row, uint64_t state)
 	*ring_at(rows, rows->ring_count++) = (sp_fresh_replaced){row, state};
 }
 
-static sp_status take_row(sp_fresh_row **out, sp_fresh_rows *rows)
+static sp_status alloc_row(sp_fresh_row **out, sp_fresh_rows *rows)
 {
 	sp_fresh_chunk *chunk = rows->chunks;
 
@@ -173,7 +177,7 @@ static sp_status take_row(sp_fresh_row **out, sp_fresh_rows *rows)
 		rows->ring_count--;
 		return SP_OK;
 	}
-	if (chunk == NULL || chunk->own.size - chunk->used < rows->row_size) {
+	if (chunk == NULL || chunk->region.size - chunk->used < rows->row_size) {
 		SP_TRY(add_chunk(rows));
 		chunk = rows->chunks;
 	}
@@ -182,27 +186,27 @@ static sp_status take_row(sp_fresh_row **out, sp_fresh_rows *rows)
 	return SP_OK;
 }
 
-void sp_fresh__clear(sp_fresh_rows *rows)
+void sp_fresh__free_rows(sp_fresh_rows *rows)
 {
 	for (size_t p = 0; p < SP_FRESH_PARTS; p++) {
 		sp_fresh_index *index = atomic_load(&rows->parts[p]);
 
 		if (index != NULL)
-			sp_fresh__give_back(rows->all, &index->own);
+			sp_fresh__free(rows->fresh, &index->region);
 	}
-	if (rows->ring_places != 0)
-		sp_fresh__give_back(rows->all, &rows->ring);
+	if (rows->ring_capacity != 0)
+		sp_fresh__free(rows->fresh, &rows->ring);
 	while (rows->chunks != NULL) {
 		sp_fresh_chunk *chunk = rows->chunks;
 
 		rows->chunks = chunk->next;
-		sp_fresh__give_back(rows->all, &chunk->own);
+		sp_fresh__free(rows->fresh, &chunk->region);
 	}
 }
 
 /* ------------------------------------------------------------------- putting */
 
-/* The entries of a block, whose memory is fetched together. */
+/* Entries whose memory is prefetched together. */
 typedef struct block {
 	int64_t keys[SP_FRESH_BLOCK];
 	uint64_t hashes[SP_FRESH_BLOCK];
@@ -239,25 +243,24 @@ static void read_block(block *b, const sp_fresh_rows *rows, const sp_fresh_entri
 		index = atomic_load_explicit(&rows->parts[part_of(b->hashes[i])],
 					     memory_order_relaxed);
 		if (index != NULL)
-			__builtin_prefetch(&index->places[b->hashes[i] & index->mask], 1);
+			__builtin_prefetch(&index->buckets[b->hashes[i] & index->mask], 1);
 	}
 }
 
-/* Fetches the rows that will be replaced, or written again, and the memory of those to be written.
- */
-static void fetch_newest(const block *b, const sp_fresh_rows *rows)
+/* Prefetches the rows that will be replaced, and the memory of the rows that will be written. */
+static void prefetch_rows(const block *b, const sp_fresh_rows *rows)
 {
 	for (size_t i = 0; i < b->count && i < rows->ring_count; i++)
 		__builtin_prefetch(ring_at(rows, i)->row, 1);
 	for (size_t i = 0; i < b->count; i++) {
 		sp_fresh_index *index = atomic_load_explicit(&rows->parts[part_of(b->hashes[i])],
 							     memory_order_relaxed);
-		const sp_fresh_place *place;
+		const sp_fresh_bucket *bucket;
 
 		if (index == NULL)
 			continue;
-		place = find_place(index, b->hashes[i], b->keys[i]);
-		__builtin_prefetch(atomic_load_explicit(&place->newest, memory_order_relaxed), 1);
+		bucket = find_bucket(index, b->hashes[i], b->keys[i]);
+		__builtin_prefetch(atomic_load_explicit(&bucket->newest, memory_order_relaxed), 1);
 	}
 }
 
@@ -273,20 +276,20 @@ static bool is_finite(const char *row, size_t dim)
 }
 
 /*
- * A row that no state sees yet is written again in its place; else a new one goes before the
- * newest, which states before the next one see.
+ * If the key's newest row is not committed yet, it is overwritten.  Else a new row is put before
+ * it, and earlier states still see the old one.
  */
 static sp_status put_row(sp_fresh_rows *rows, int64_t key, uint64_t hash, const char *elements,
 			 int64_t step)
 {
-	uint64_t next = sp_fresh__next_state(rows->all);
+	uint64_t next = sp_fresh__next_state(rows->fresh);
 	sp_fresh_index *index = atomic_load_explicit(&rows->parts[part_of(hash)],
 						     memory_order_relaxed);
-	sp_fresh_place *place = index != NULL ? find_place(index, hash, key) : NULL;
+	sp_fresh_bucket *bucket = index != NULL ? find_bucket(index, hash, key) : NULL;
 	sp_fresh_row *newest = NULL, *row;
 
-	if (place != NULL)
-		newest = atomic_load_explicit(&place->newest, memory_order_relaxed);
+	if (bucket != NULL)
+		newest = atomic_load_explicit(&bucket->newest, memory_order_relaxed);
 	if (newest != NULL && newest->state == next) {
 		newest->step = step;
 		memcpy(newest->elements, elements, rows->dim * sizeof(float));
@@ -296,18 +299,18 @@ static sp_status put_row(sp_fresh_rows *rows, int64_t key, uint64_t hash, const 
 		SP_TRY(get_index(&index, rows, part_of(hash)));
 	else
 		SP_TRY(extend_ring(rows));
-	SP_TRY(take_row(&row, rows));
+	SP_TRY(alloc_row(&row, rows));
 	row->state = next;
 	row->older = newest;
 	row->step = step;
 	memcpy(row->elements, elements, rows->dim * sizeof(float));
 	if (newest != NULL) {
-		atomic_store_explicit(&place->newest, row, memory_order_release);
+		atomic_store_explicit(&bucket->newest, row, memory_order_release);
 		add_replaced(rows, newest, next);
 		return SP_OK;
 	}
-	take_place(index, find_place(index, hash, key), key, row);
-	sp_fresh__add(&rows->all->keys, 1);
+	insert_key(index, find_bucket(index, hash, key), key, row);
+	sp_fresh__add(&rows->fresh->keys, 1);
 	return SP_OK;
 }
 
@@ -320,10 +323,10 @@ sp_status sp_fresh_put(sp_fresh *fresh, size_t table, const sp_fresh_entries *en
 		block b;
 
 		read_block(&b, rows, entries, done->entries);
-		fetch_newest(&b, rows);
+		prefetch_rows(&b, rows);
 		for (size_t i = 0; i < b.count; i++, done->entries++) {
 			if (b.keys[i] == EMPTY || b.keys[i] == DELETED)
-				done->marks++;
+				done->reserved++;
 			else if (entries->only_finite && !is_finite(b.rows[i], rows->dim))
 				done->not_finite++;
 			else
@@ -336,7 +339,7 @@ sp_status sp_fresh_put(sp_fresh *fresh, size_t table, const sp_fresh_entries *en
 
 /* ------------------------------------------------------------------- finding */
 
-static void fetch_row(const sp_fresh_row *row, size_t size)
+static void prefetch_row(const sp_fresh_row *row, size_t size)
 {
 	enum { CACHE_LINE = 64, MAX_SIZE = 9 * CACHE_LINE };
 	const char *at = (const char *)row, *end = at + (size < MAX_SIZE ? size : MAX_SIZE);
@@ -347,15 +350,15 @@ static void fetch_row(const sp_fresh_row *row, size_t size)
 
 static const sp_fresh_row *find_newest(sp_fresh_index *index, uint64_t hash, int64_t key)
 {
-	sp_fresh_place *place = find_place(index, hash, key);
+	sp_fresh_bucket *bucket = find_bucket(index, hash, key);
 
-	if (key == EMPTY || atomic_load_explicit(&place->key, memory_order_acquire) != key)
+	if (key == EMPTY || atomic_load_explicit(&bucket->key, memory_order_acquire) != key)
 		return NULL;
-	return atomic_load_explicit(&place->newest, memory_order_acquire);
+	return atomic_load_explicit(&bucket->newest, memory_order_acquire);
 }
 
-/* What the view sees of a key with this newest row. */
-static inline const float *see(const sp_fresh_row *row, const sp_fresh_view *view)
+/* The row that the view sees of a key whose newest row is `row`. */
+static inline const float *visible_row(const sp_fresh_row *row, const sp_fresh_view *view)
 {
 	while (row != NULL && row->state > view->state)
 		row = row->older;
@@ -374,13 +377,13 @@ void sp_fresh_find(const sp_fresh_rows *rows, const sp_fresh_view *view, const i
 		indexes[i] = atomic_load_explicit(&rows->parts[part_of(hashes[i])],
 						  memory_order_acquire);
 		if (indexes[i] != NULL)
-			__builtin_prefetch(&indexes[i]->places[hashes[i] & indexes[i]->mask]);
+			__builtin_prefetch(&indexes[i]->buckets[hashes[i] & indexes[i]->mask]);
 	}
 	for (size_t i = 0; i < count; i++) {
 		newest[i] = indexes[i] != NULL ? find_newest(indexes[i], hashes[i], keys[i]) : NULL;
 		if (newest[i] != NULL)
-			fetch_row(newest[i], rows->row_size);
+			prefetch_row(newest[i], rows->row_size);
 	}
 	for (size_t i = 0; i < count; i++)
-		found[i] = rows->all == view->fresh ? see(newest[i], view) : NULL;
+		found[i] = rows->fresh == view->fresh ? visible_row(newest[i], view) : NULL;
 }

@@ -27,8 +27,8 @@ sp_rows *sp_rows__create(const sp_rows_shape *shape)
 		return NULL;
 	rows->shape = *shape;
 	rows->codec = sp_row_codec_find(shape->format);
-	if (shape->layout == SP_ROWS_KEY_WOVEN_IN)
-		rows->woven = sp_woven_codec_find();
+	if (shape->layout == SP_ROWS_KEY_PACKED)
+		rows->packed = sp_packed_codec_find();
 	atomic_init(&rows->references, 1);
 	return rows;
 }
@@ -46,9 +46,9 @@ static bool is_possible(const sp_rows_shape *shape)
 	    (unsigned)shape->layout >= SP_ROWS_LAYOUTS || shape->dim == 0 ||
 	    shape->dim > SP_ROWS_MAX_DIM)
 		return false;
-	if (shape->layout == SP_ROWS_KEY_WOVEN_IN)
-		return shape->format == SP_ROW_FP32 && shape->dim >= SP_WOVEN_ELEMENTS &&
-		       shape->outlier_count <= SP_WOVEN_MOST_NUMBER;
+	if (shape->layout == SP_ROWS_KEY_PACKED)
+		return shape->format == SP_ROW_FP32 && shape->dim >= SP_PACKED_ELEMENTS &&
+		       shape->outlier_count <= SP_PACKED_MAX_NUMBER;
 	return shape->outlier_count == 0;
 }
 
@@ -129,7 +129,7 @@ bool sp_rows_at(const sp_rows *rows, size_t slot, int64_t *key, sp_stored_row *o
 
 const void *sp_rows_outlier_of(const sp_rows *rows, const void *slot, size_t *size)
 {
-	const void *row = rows->woven != NULL ? sp_rows__stored(rows, slot).data : slot;
+	const void *row = rows->packed != NULL ? sp_rows__stored(rows, slot).data : slot;
 
 	*size = rows->shape.dim * sizeof(float);
 	return row != slot ? row : NULL;

@@ -30,7 +30,7 @@ typedef struct sp_rows sp_rows;
 
 typedef enum sp_rows_layout {
 	SP_ROWS_KEY_IN_FRONT, /* int64 ~key, then the stored row (storage/format/row_format.h) */
-	SP_ROWS_KEY_WOVEN_IN, /* a woven row (storage/format/woven_row.h); the format is fp32 */
+	SP_ROWS_KEY_PACKED,   /* a packed row (storage/format/packed_row.h); the format is fp32 */
 	SP_ROWS_LAYOUTS,      /* how many there are */
 } sp_rows_layout;
 
@@ -46,7 +46,7 @@ typedef struct sp_rows_shape {
 	sp_rows_layout layout;
 	size_t dim;           /* elements of a row, >= 1 */
 	size_t row_count;     /* keys held */
-	size_t outlier_count; /* 0 unless keys are woven in */
+	size_t outlier_count; /* 0 unless keys are packed in */
 	size_t slot_size;
 	sp_placement placement; /* which slot a key has */
 } sp_rows_shape;

@@ -8,7 +8,7 @@
 #include "base/size.h"
 #include "storage/rows/key_block.h"
 #include "storage/placement/placement_keys.h"
-#include "storage/format/woven_stream.h"
+#include "storage/format/packed_stream.h"
 
 /*
  * A slot is written once, with key and row; by put_checked() with streaming stores, if it fills
@@ -152,8 +152,8 @@ static sp_rows_layout choose_layout(const sp_rows_builder *builder, const void *
 	if (builder->like != NULL)
 		return builder->like->shape.layout;
 	return shape->format == SP_ROW_FP32 && count != 0 &&
-			       sp_woven_row_suits(shape->dim, rows, count)
-		       ? SP_ROWS_KEY_WOVEN_IN
+			       sp_packed_row_suits(shape->dim, rows, count)
+		       ? SP_ROWS_KEY_PACKED
 		       : SP_ROWS_KEY_IN_FRONT;
 }
 
@@ -213,7 +213,7 @@ static sp_status put_outlier(sp_rows_builder *builder, int64_t key, const void *
 	} else {
 		memcpy((char *)builder->outliers.data + number * row_size, row, row_size);
 		builder->outlier_count++;
-		sp_woven_row_refer(dim, key, number, slot);
+		sp_packed_row_refer(dim, key, number, slot);
 	}
 	pthread_mutex_unlock(&builder->lock);
 	return status;
@@ -225,14 +225,14 @@ static sp_status encode(sp_rows_builder *builder, const sp_rows *to, int64_t key
 {
 	size_t dim = to->shape.dim;
 
-	if (to->woven == NULL) {
+	if (to->packed == NULL) {
 		int64_t mark = ~key;
 
 		memcpy(slot, &mark, sizeof(mark));
 		to->codec->encode(dim, row, slot + sizeof(mark));
 		return SP_OK;
 	}
-	if (to->woven->weave(dim, key, row, slot))
+	if (to->packed->pack(dim, key, row, slot))
 		return SP_OK;
 	return put_outlier(builder, key, row, slot, err);
 }
@@ -267,7 +267,7 @@ sp_status sp_rows_builder_put_rows(sp_rows_builder *builder, const int64_t *keys
 	return status;
 }
 
-static sp_status put_block(sp_rows_builder *builder, sp_woven_stream *stream, const int64_t *keys,
+static sp_status put_block(sp_rows_builder *builder, sp_packed_stream *stream, const int64_t *keys,
 			   const char *rows, size_t count, sp_error *err)
 {
 	size_t row_size = builder->shape.dim * sizeof(float), done = 0;
@@ -277,8 +277,8 @@ static sp_status put_block(sp_rows_builder *builder, sp_woven_stream *stream, co
 	while (done < count) {
 		bool met;
 
-		done += sp_woven_stream_put(stream, keys + done, rows + done * row_size,
-					    slots + done, count - done, &met);
+		done += sp_packed_stream_put(stream, keys + done, rows + done * row_size,
+					     slots + done, count - done, &met);
 		if (met)
 			SP_TRY(put_outlier(builder, keys[done - 1], stream->outlier,
 					   slots[done - 1], err));
@@ -290,16 +290,16 @@ static sp_status put_streamed(sp_rows_builder *builder, const int64_t *keys, con
 			      size_t count, uint32_t *crc, sp_error *err)
 {
 	size_t row_size = builder->shape.dim * sizeof(float);
-	sp_woven_stream stream;
+	sp_packed_stream stream;
 
-	sp_woven_stream_begin(&stream, builder->shape.dim, *crc);
+	sp_packed_stream_begin(&stream, builder->shape.dim, *crc);
 	for (size_t first = 0; first < count; first += SP_KEY_BLOCK) {
 		size_t left = count - first;
 
 		SP_TRY(put_block(builder, &stream, keys + first, rows + first * row_size,
 				 left < SP_KEY_BLOCK ? left : SP_KEY_BLOCK, err));
 	}
-	*crc = sp_woven_stream_end(&stream);
+	*crc = sp_packed_stream_end(&stream);
 	atomic_fetch_add_explicit(&builder->put, sum_of_all(keys, count), memory_order_relaxed);
 	return SP_OK;
 }
@@ -310,7 +310,7 @@ sp_status sp_rows_builder_put_checked(sp_rows_builder *builder, const int64_t *k
 	if (count == 0)
 		return SP_OK;
 	SP_TRY(need_slots(builder, rows, count, err));
-	if (builder->rows->woven != NULL && sp_woven_stream_suits(builder->shape.dim))
+	if (builder->rows->packed != NULL && sp_packed_stream_suits(builder->shape.dim))
 		return put_streamed(builder, keys, rows, count, crc, err);
 	*crc = sp_crc32c(*crc, rows, count * builder->shape.dim * sizeof(float));
 	return sp_rows_builder_put_rows(builder, keys, rows, count, err);

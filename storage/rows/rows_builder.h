@@ -15,7 +15,7 @@
  *   add_keys ... add_keys, index, put_rows ... put_rows, freeze
  *
  * Both passes must bring the same keys, each equally often.  The layout is chosen by the first rows
- * (storage/format/woven_row.h), or given by `like`.
+ * (storage/format/packed_row.h), or given by `like`.
  *
  * Threads: add_keys() may run in many threads at once, and so may put_rows() and put_checked();
  * everything else is called by one thread at a time.

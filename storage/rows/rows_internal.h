@@ -6,15 +6,15 @@
 #include "storage/placement/placement.h"
 #include "storage/region.h"
 #include "storage/rows/rows.h"
-#include "storage/format/woven_row.h"
+#include "storage/format/packed_row.h"
 
 struct sp_rows {
 	sp_rows_shape shape;
 	const char *slots;
 	const char *outliers; /* after the slots */
 	const uint8_t *pilots;
-	const sp_row_codec *codec;   /* of the format */
-	const sp_woven_codec *woven; /* NULL unless keys are woven in */
+	const sp_row_codec *codec;     /* of the format */
+	const sp_packed_codec *packed; /* NULL unless keys are packed in */
 	atomic_size_t references;
 
 	/* The arrays belong to the two regions, or to `owner`. */
@@ -89,8 +89,8 @@ static inline int64_t sp_rows__key(const sp_rows *rows, const char *slot)
 {
 	int64_t mark;
 
-	if (rows->woven != NULL)
-		return sp_woven_row_key(slot);
+	if (rows->packed != NULL)
+		return sp_packed_row_key(slot);
 	__builtin_memcpy(&mark, slot, sizeof(mark));
 	return ~mark;
 }
@@ -99,8 +99,8 @@ static inline bool sp_rows__holds(const sp_rows *rows, const char *slot, int64_t
 {
 	int64_t mark;
 
-	if (rows->woven != NULL)
-		return rows->woven->holds(slot, key);
+	if (rows->packed != NULL)
+		return rows->packed->holds(slot, key);
 	__builtin_memcpy(&mark, slot, sizeof(mark));
 	return mark == ~key;
 }
@@ -110,12 +110,12 @@ static inline sp_stored_row sp_rows__stored(const sp_rows *rows, const char *slo
 {
 	uint64_t outlier;
 
-	if (rows->woven == NULL)
+	if (rows->packed == NULL)
 		return (sp_stored_row){slot + sizeof(int64_t), rows->codec};
-	outlier = sp_woven_row_outlier(slot);
+	outlier = sp_packed_row_outlier(slot);
 	/* Only corrupt memory has a larger number; the guard reports it. */
 	if (__builtin_expect(outlier >= rows->shape.outlier_count, 1))
-		return (sp_stored_row){slot, &rows->woven->row};
+		return (sp_stored_row){slot, &rows->packed->row};
 	return (sp_stored_row){rows->outliers + outlier * rows->shape.dim * sizeof(float),
 			       rows->codec};
 }

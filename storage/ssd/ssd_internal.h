@@ -64,8 +64,8 @@ SP_MUST_CHECK sp_status sp_ssd__fold(sp_sst_run **over, sp_ssd_folder *base,
 size_t sp_ssd__fold_cost(const sp_ssd_table *table, const sp_rows *over);
 
 /*
- * `row` as a tier of this format stores it: its own bytes, or for fp32, where the row may be woven,
- * decoded into `elements` [dim].
+ * `row` as a tier of this format stores it: its own bytes, or for fp32, where the row may be
+ * packed, decoded into `elements` [dim].
  */
 const void *sp_ssd__as_stored(const sp_ssd_table *table, const sp_stored_row *row, float *elements);
 

@@ -2,7 +2,7 @@
 
 #include "storage/table/lookup_internal.h"
 #include "storage/placement/placement_lanes.h"
-#include "storage/format/woven_row_internal.h"
+#include "storage/format/packed_row_internal.h"
 
 /*
  * The most frequent lookup, as one tight loop: many keys, rows of float32 in one layer.  State that
@@ -112,12 +112,12 @@ INLINE bool answer_front(const plain *p, const char *slot, int64_t key, size_t d
 	return is_held != 0;
 }
 
-/* For woven rows without AVX2, and for outliers. */
-INLINE bool answer_woven(const plain *p, const char *slot, int64_t key, size_t dim, float *to)
+/* For packed rows without AVX2, and for outliers. */
+INLINE bool answer_packed(const plain *p, const char *slot, int64_t key, size_t dim, float *to)
 {
 	sp_stored_row row;
 
-	if (key == SP_KEY_EMPTY || !p->rows->woven->holds(slot, key)) {
+	if (key == SP_KEY_EMPTY || !p->rows->packed->holds(slot, key)) {
 		copy_elements(to, absent_row(p, key, dim), dim);
 		return false;
 	}
@@ -195,28 +195,28 @@ static inline size_t block_of(size_t first, size_t count)
 #define ANY_SIZE lookup->table->rules->dim, lookup->table->base->shape.slot_size
 
 GATHER(gather_front, , hash_block, locate_block, ONE_BY_ONE, answer_front, ANY_SIZE)
-GATHER(gather_woven, , hash_block, locate_block, ONE_BY_ONE, answer_woven, ANY_SIZE)
+GATHER(gather_packed, , hash_block, locate_block, ONE_BY_ONE, answer_packed, ANY_SIZE)
 
 #if defined(__x86_64__)
 
 #define AVX2 __attribute__((target("avx2,bmi2")))
 
-/* An absent key is answered by a default row, which is not woven: all of its bits are kept. */
-AVX2 INLINE bool answer_woven_avx2(const plain *p, const char *slot, int64_t key, size_t dim,
-				   float *to)
+/* An absent key is answered by a default row, which is not packed: all of its bits are kept. */
+AVX2 INLINE bool answer_packed_avx2(const plain *p, const char *slot, int64_t key, size_t dim,
+				    float *to)
 {
-	uintptr_t is_held = -(uintptr_t)(sp_woven__holds_avx2(slot, key) & (key != SP_KEY_EMPTY));
+	uintptr_t is_held = -(uintptr_t)(sp_packed__holds_avx2(slot, key) & (key != SP_KEY_EMPTY));
 	const char *from = (const char *)(((uintptr_t)slot & is_held) |
 					  ((uintptr_t)absent_row(p, key, dim) & ~is_held));
-	__m256i woven = _mm256_set1_epi32((int)is_held), zero = _mm256_setzero_si256();
-	__m256i key_bits = _mm256_and_si256(woven, _mm256_set1_epi32((int)SP_WOVEN_KEY));
-	__m256i least = _mm256_and_si256(woven, _mm256_set1_epi32((int)SP_WOVEN_LEAST));
-	__m256i low = _mm256_set1_epi32((int)SP_WOVEN_LOW);
+	__m256i packed = _mm256_set1_epi32((int)is_held), zero = _mm256_setzero_si256();
+	__m256i key_bits = _mm256_and_si256(packed, _mm256_set1_epi32((int)SP_PACKED_KEY));
+	__m256i least = _mm256_and_si256(packed, _mm256_set1_epi32((int)SP_PACKED_MIN));
+	__m256i low = _mm256_set1_epi32((int)SP_PACKED_LOW);
 
-	if (__builtin_expect(sp_woven_row_outlier(slot) != SP_WOVEN_NO_OUTLIER, 0))
-		return answer_woven(p, slot, key, dim, to);
+	if (__builtin_expect(sp_packed_row_outlier(slot) != SP_PACKED_NO_OUTLIER, 0))
+		return answer_packed(p, slot, key, dim, to);
 #pragma GCC unroll 4
-	for (size_t i = 0; i < SP_WOVEN_ELEMENTS; i += 8) {
+	for (size_t i = 0; i < SP_PACKED_ELEMENTS; i += 8) {
 		__m256i bits = _mm256_loadu_si256((const void *)(from + i * sizeof(float)));
 		__m256i is_zero = _mm256_cmpeq_epi32(_mm256_and_si256(bits, low), zero);
 
@@ -224,16 +224,16 @@ AVX2 INLINE bool answer_woven_avx2(const plain *p, const char *slot, int64_t key
 					_mm256_andnot_si256(is_zero, least));
 		_mm256_storeu_si256((void *)(to + i), bits);
 	}
-	copy_elements(to + SP_WOVEN_ELEMENTS, (const float *)from + SP_WOVEN_ELEMENTS,
-		      dim - SP_WOVEN_ELEMENTS);
+	copy_elements(to + SP_PACKED_ELEMENTS, (const float *)from + SP_PACKED_ELEMENTS,
+		      dim - SP_PACKED_ELEMENTS);
 	return is_held != 0;
 }
 
 #define STAGES_AVX2 AVX2, hash_block, locate_block, IN_BURSTS
 
 GATHER(gather_front_avx2, STAGES_AVX2, answer_front, ANY_SIZE)
-GATHER(gather_woven_avx2, STAGES_AVX2, answer_woven_avx2, ANY_SIZE)
-GATHER(gather_woven_32_avx2, STAGES_AVX2, answer_woven_avx2, 32, 128)
+GATHER(gather_packed_avx2, STAGES_AVX2, answer_packed_avx2, ANY_SIZE)
+GATHER(gather_packed_32_avx2, STAGES_AVX2, answer_packed_avx2, 32, 128)
 
 #define AVX512 SP_PLACEMENT_AVX512
 
@@ -259,44 +259,44 @@ AVX512 INLINE void locate_block_avx512(plain *p, size_t at, size_t count, size_t
 }
 
 /*
- * Sixteen elements of a woven row, which carry half of a key; `mark` is that half, and is removed.
+ * Sixteen elements of a packed row, which carry half of a key; `mark` is that half, and is removed.
  */
 AVX512 INLINE __m512i without_key(__m512i bits, uint32_t mark)
 {
 	/* bits ^ (lanes & KEY) */
-	return _mm512_ternarylogic_epi32(bits, sp_woven__key_lanes(mark),
-					 _mm512_set1_epi32((int)SP_WOVEN_KEY), 0x78);
+	return _mm512_ternarylogic_epi32(bits, sp_packed__key_lanes(mark),
+					 _mm512_set1_epi32((int)SP_PACKED_KEY), 0x78);
 }
 
-AVX512 INLINE __m512i unweave(__m512i bits)
+AVX512 INLINE __m512i unpack(__m512i bits)
 {
-	__mmask16 has_low = _mm512_test_epi32_mask(bits, _mm512_set1_epi32((int)SP_WOVEN_LOW));
+	__mmask16 has_low = _mm512_test_epi32_mask(bits, _mm512_set1_epi32((int)SP_PACKED_LOW));
 
-	return _mm512_mask_add_epi32(bits, has_low, bits, _mm512_set1_epi32((int)SP_WOVEN_LEAST));
+	return _mm512_mask_add_epi32(bits, has_low, bits, _mm512_set1_epi32((int)SP_PACKED_MIN));
 }
 
-AVX512 INLINE bool answer_woven_avx512(const plain *p, const char *slot, int64_t key, size_t dim,
-				       float *to)
+AVX512 INLINE bool answer_packed_avx512(const plain *p, const char *slot, int64_t key, size_t dim,
+					float *to)
 {
 	const float *absent = absent_row(p, key, dim);
 	uint64_t mark = ~(uint64_t)key;
 	__m512i low = without_key(_mm512_loadu_si512(slot), (uint32_t)mark);
 	__m512i high = without_key(_mm512_loadu_si512(slot + 64), (uint32_t)(mark >> 32));
 	bool is_held = (_mm512_test_epi32_mask(_mm512_or_si512(low, high),
-					       _mm512_set1_epi32((int)SP_WOVEN_KEY)) == 0) &
+					       _mm512_set1_epi32((int)SP_PACKED_KEY)) == 0) &
 		       (key != SP_KEY_EMPTY);
 	__mmask16 lanes = (__mmask16) - (int)is_held;
 	const char *rest = is_held ? slot : (const char *)absent;
 
-	/* As in sp_woven_row_outlier(). */
-	if (__builtin_expect((_mm512_cvtsi512_si32(low) & SP_WOVEN_LOW) == 1, 0))
-		return answer_woven(p, slot, key, dim, to);
-	low = _mm512_mask_loadu_epi32(unweave(low), (__mmask16)~lanes, absent);
-	high = _mm512_mask_loadu_epi32(unweave(high), (__mmask16)~lanes, absent + 16);
+	/* As in sp_packed_row_outlier(). */
+	if (__builtin_expect((_mm512_cvtsi512_si32(low) & SP_PACKED_LOW) == 1, 0))
+		return answer_packed(p, slot, key, dim, to);
+	low = _mm512_mask_loadu_epi32(unpack(low), (__mmask16)~lanes, absent);
+	high = _mm512_mask_loadu_epi32(unpack(high), (__mmask16)~lanes, absent + 16);
 	_mm512_storeu_si512(to, low);
 	_mm512_storeu_si512(to + 16, high);
-	copy_elements(to + SP_WOVEN_ELEMENTS, (const float *)rest + SP_WOVEN_ELEMENTS,
-		      dim - SP_WOVEN_ELEMENTS);
+	copy_elements(to + SP_PACKED_ELEMENTS, (const float *)rest + SP_PACKED_ELEMENTS,
+		      dim - SP_PACKED_ELEMENTS);
 	return is_held;
 }
 
@@ -304,8 +304,8 @@ AVX512 INLINE bool answer_woven_avx512(const plain *p, const char *slot, int64_t
 #define STAGES_AVX512 AVX512, hash_block_avx512, locate_block_avx512, ONE_BY_ONE
 
 GATHER(gather_front_avx512, STAGES_AVX512, answer_front, ANY_SIZE)
-GATHER(gather_woven_avx512, STAGES_AVX512, answer_woven_avx512, ANY_SIZE)
-GATHER(gather_woven_32_avx512, STAGES_AVX512, answer_woven_avx512, 32, 128)
+GATHER(gather_packed_avx512, STAGES_AVX512, answer_packed_avx512, ANY_SIZE)
+GATHER(gather_packed_32_avx512, STAGES_AVX512, answer_packed_avx512, 32, 128)
 
 #endif
 
@@ -325,21 +325,21 @@ bool sp_lookup__is_plain(const sp_lookup *lookup, bool alone)
 /* Returns how many keys are held. */
 static size_t gather(const sp_lookup *lookup)
 {
-	bool woven = lookup->table->base->woven != NULL;
+	bool packed = lookup->table->base->packed != NULL;
 
 #if defined(__x86_64__)
 	if (sp_cpu_has(SP_ISA_AVX512)) {
-		if (woven && lookup->table->rules->dim == 32)
-			return gather_woven_32_avx512(lookup);
-		return (woven ? gather_woven_avx512 : gather_front_avx512)(lookup);
+		if (packed && lookup->table->rules->dim == 32)
+			return gather_packed_32_avx512(lookup);
+		return (packed ? gather_packed_avx512 : gather_front_avx512)(lookup);
 	}
 	if (sp_cpu_has(SP_ISA_AVX2)) {
-		if (woven && lookup->table->rules->dim == 32)
-			return gather_woven_32_avx2(lookup);
-		return (woven ? gather_woven_avx2 : gather_front_avx2)(lookup);
+		if (packed && lookup->table->rules->dim == 32)
+			return gather_packed_32_avx2(lookup);
+		return (packed ? gather_packed_avx2 : gather_front_avx2)(lookup);
 	}
 #endif
-	return (woven ? gather_woven : gather_front)(lookup);
+	return (packed ? gather_packed : gather_front)(lookup);
 }
 
 /*

@@ -5,7 +5,7 @@
 #include "tests/support/fuzz.h"
 
 /* What a list promises: names that stay in the folder. */
-static void check(const sp_listing_of *list)
+static void check(const sp_listing *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		const char *name = list->items[i].name;
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	sp_bytes document = {(const char *)data, size};
 	sp_arena *arena = sp_arena_create(1 << 14);
-	sp_listing_of list = {.arena = arena};
+	sp_listing list = {.arena = arena};
 	char code[64];
 
 	if (arena == NULL)

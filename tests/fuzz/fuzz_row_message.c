@@ -43,7 +43,7 @@ static void apply(sp_bytes bytes, bool is_hps)
 					  .key_size = 8,
 					  .full_step = FULL,
 					  .only_finite = bytes.size % 2 == 0};
-	const sp_arrived message = {.bytes = bytes, .topic = "t"};
+	const sp_received_message message = {.bytes = bytes, .topic_name = "t"};
 	sp_fresh_done done = {0};
 	sp_row_applier *applier;
 	sp_status status;

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/log.h"
 #include "tests/support/cmocka.h"
 
@@ -138,22 +137,6 @@ void sp_ssd_test_free_question(sp_ssd_question *q)
 	free(q->found);
 }
 
-sp_status sp_ssd_test_run(const sp_tier_read *reads, size_t count, int64_t deadline_ns,
-			  sp_error *err)
-{
-	size_t size = 0;
-	void *scratch;
-	sp_status status;
-
-	for (size_t i = 0; i < count; i++)
-		size += reads[i].tier->kind->scratch(reads[i].tier, reads[i].count);
-	scratch = sp_alloc_aligned(64, size); /* a checker sees what is written past it */
-	assert_non_null(scratch);
-	status = reads[0].tier->kind->read(reads, count, scratch, deadline_ns, err);
-	sp_free(scratch);
-	return status;
-}
-
 void sp_ssd_test_check_answers(const sp_tier_read *read, size_t count, int generation)
 {
 	for (size_t i = 0; i < read->count; i++) {
@@ -174,7 +157,7 @@ void sp_ssd_test_check_read(sp_tier *tier, const int64_t *keys, size_t count, si
 	sp_ssd_question q = sp_ssd_test_ask(tier, keys, count);
 	sp_error error;
 
-	assert_ok(sp_ssd_test_run(&q.read, 1, 0, &error), &error);
+	assert_ok(sp_test_tier_read(&q.read, 1, 0, &error), &error);
 	sp_ssd_test_check_answers(&q.read, rows, 0);
 	sp_ssd_test_free_question(&q);
 }
@@ -188,14 +171,6 @@ void sp_ssd_test_check_range(sp_tier *tier, int64_t start, size_t count, size_t 
 		keys[i] = start + (int64_t)i;
 	sp_ssd_test_check_read(tier, keys, count, rows);
 	free(keys);
-}
-
-sp_tier_counters sp_ssd_test_counters_of(const sp_tier *tier)
-{
-	sp_tier_counters counters;
-
-	tier->kind->counters(tier, &counters);
-	return counters;
 }
 
 size_t sp_ssd_test_count_folders(void)

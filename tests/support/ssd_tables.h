@@ -9,6 +9,7 @@
 #include "storage/ssd/ssd_builder.h"
 #include "storage/ssd/ssd_tier.h"
 #include "tests/support/paths.h"
+#include "tests/support/tiers.h"
 
 /*
  * Tables on an SSD whose rows follow from their keys, and questions to them
@@ -49,8 +50,6 @@ typedef struct sp_ssd_question {
 
 sp_ssd_question sp_ssd_test_ask(sp_tier *tier, const int64_t *keys, size_t count);
 void sp_ssd_test_free_question(sp_ssd_question *q);
-sp_status sp_ssd_test_run(const sp_tier_read *reads, size_t count, int64_t deadline_ns,
-			  sp_error *err);
 
 /* As of a table that sp_ssd_test_build() has made of `count` rows, but for the generation. */
 void sp_ssd_test_check_answers(const sp_tier_read *read, size_t count, int generation);
@@ -59,7 +58,6 @@ void sp_ssd_test_check_answers(const sp_tier_read *read, size_t count, int gener
 void sp_ssd_test_check_read(sp_tier *tier, const int64_t *keys, size_t count, size_t rows);
 void sp_ssd_test_check_range(sp_tier *tier, int64_t start, size_t count, size_t rows);
 
-sp_tier_counters sp_ssd_test_counters_of(const sp_tier *tier);
 size_t sp_ssd_test_count_folders(void);
 
 /* The path of the file below `folder` whose name ends so. */

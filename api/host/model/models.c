@@ -8,6 +8,7 @@
 
 /* ---------------------------------------------------------------- selection */
 
+/* With TensorFlow Serving's text. */
 static sp_status fail_not_found(const sp_model_selector *s, sp_status status, sp_error *err)
 {
 	int size = sp_bytes_shown(s->name, 512);
@@ -150,9 +151,27 @@ static sp_status select_version(const sp_table_entry *entry, const sp_model_sele
 			      err);
 }
 
+/* Adds what a model without a version waits for. */
+static sp_status add_missing(sp_models *models, const sp_model *model, sp_status status,
+			     sp_error *err)
+{
+	const sp_managed_model *managed = (const sp_managed_model *)model; /* its first member */
+	char why[SP_UNREADY_SIZE];
+	sp_error said;
+
+	pthread_mutex_lock(&models->lock);
+	sp_models__tell_missing(managed, why);
+	pthread_mutex_unlock(&models->lock);
+	if (why[0] == '\0' || err == NULL)
+		return status;
+	said = *err;
+	return sp_error_set(err, status, "%s: %s", said.text, why);
+}
+
 sp_status sp_models_acquire(sp_models *models, const sp_model_selector *selector, sp_servable *out,
 			    sp_error *err)
 {
+	bool has_none;
 	size_t seat;
 	const sp_model_table *table = sp_table_enter(models->readers, &seat);
 	const sp_table_entry *entry;
@@ -163,8 +182,9 @@ sp_status sp_models_acquire(sp_models *models, const sp_model_selector *selector
 	status = select_version(entry, selector, out, err);
 	if (status == SP_OK)
 		complete(models, entry, out);
-	sp_table_leave(models->readers, seat);
-	return status;
+	has_none = entry != NULL && entry->served_count == 0;
+	sp_table_leave(models->readers, seat); /* whoever has the lock may wait for this */
+	return has_none ? add_missing(models, out->model, status, err) : status;
 }
 
 /* The field that the split of the model follows; false: none any more. */
@@ -248,6 +268,24 @@ sp_model *sp_models_at(sp_models *models, uint32_t number)
 						      : NULL;
 }
 
+/* Of the models that have not failed. */
+static void tell_unready(sp_models *models, char why[SP_UNREADY_SIZE])
+{
+	char missing[SP_UNREADY_SIZE] = "";
+	const sp_managed_model *model;
+
+	pthread_mutex_lock(&models->lock);
+	for (model = models->first; model != NULL && missing[0] == '\0'; model = model->next) {
+		sp_models__tell_missing(model, missing);
+		if (missing[0] != '\0')
+			snprintf(why, SP_UNREADY_SIZE, "model %.256s: %.2048s", model->public.name,
+				 missing);
+	}
+	pthread_mutex_unlock(&models->lock);
+	if (missing[0] == '\0')
+		snprintf(why, SP_UNREADY_SIZE, "the model is loading");
+}
+
 bool sp_models_are_ready(sp_models *models, char why[SP_UNREADY_SIZE])
 {
 	size_t seat;
@@ -262,12 +300,14 @@ bool sp_models_are_ready(sp_models *models, char why[SP_UNREADY_SIZE])
 		if (failed == NULL && entry->why != NULL)
 			failed = entry;
 	}
+	if (why != NULL)
+		why[0] = '\0';
 	if (why != NULL && failed != NULL)
 		snprintf(why, SP_UNREADY_SIZE, "model %.256s has failed to load: %s",
 			 failed->model->name, failed->why);
-	else if (why != NULL)
-		snprintf(why, SP_UNREADY_SIZE, "%s", ready ? "" : "the model is loading");
 	sp_table_leave(models->readers, seat);
+	if (why != NULL && !ready && why[0] == '\0')
+		tell_unready(models, why);
 	return ready;
 }
 

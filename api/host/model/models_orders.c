@@ -220,7 +220,7 @@ static sp_status make_change(change *c, sp_error *err)
 /* While a folder cannot be looked at, its versions stay as they are. */
 static sp_status check_folder(const sp_managed_model *model, sp_error *err)
 {
-	if (model->poll_status == SP_OK)
+	if (model->poll_error.status == SP_OK)
 		return SP_OK;
 	return sp_error_set(err, SP_IO, "model %s: %s cannot be read, or has no version",
 			    model->public.name, model->config->base_path);

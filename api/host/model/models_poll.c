@@ -56,6 +56,24 @@ bool sp_models__is_settled(const sp_managed_model *model)
 	return model->polled;
 }
 
+void sp_models__tell_missing(const sp_managed_model *model, char out[SP_UNREADY_SIZE])
+{
+	const sp_error *why = &model->poll_error;
+
+	out[0] = '\0';
+	for (const sp_unit *unit = model->units; unit != NULL; unit = unit->next)
+		if (unit->wanted || unit->state == SP_VERSION_AVAILABLE)
+			return;
+	if (!model->polled || model->config == NULL || model->config->base_path == NULL)
+		return;
+	if (why->status == SP_OK || why->status == SP_NOT_FOUND)
+		snprintf(out, SP_UNREADY_SIZE, "no version to serve has been found in %s yet",
+			 model->config->base_path);
+	else
+		snprintf(out, SP_UNREADY_SIZE, "no version to serve has been found yet: %s",
+			 why->text);
+}
+
 bool sp_models__is_available(const sp_managed_model *model, int64_t version)
 {
 	for (const sp_unit *unit = model->units; unit != NULL; unit = unit->next) {
@@ -237,10 +255,12 @@ static void reconcile(sp_managed_model *model, const char *base, const found_ver
 /* Logs why a folder cannot be looked at, once until that changes. */
 static void note(sp_managed_model *model, sp_status status, const sp_error *err)
 {
-	if (status != SP_OK && status != model->poll_status)
+	if (status != SP_OK && status != model->poll_error.status)
 		sp_log(SP_LOG_WARNING, "model %s: %s; what is served of it stays",
 		       model->public.name, err->text);
-	model->poll_status = status;
+	if (status != SP_OK)
+		model->poll_error = *err;
+	model->poll_error.status = status;
 }
 
 /*

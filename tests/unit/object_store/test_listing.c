@@ -8,14 +8,14 @@
 #include "object_store/listing.h"
 
 static sp_arena *arena;
-static sp_listing_of list;
+static sp_listing list;
 static sp_error err;
 
 static int set_up(void **state)
 {
 	(void)state;
 	arena = sp_arena_create(4096);
-	list = (sp_listing_of){.arena = arena};
+	list = (sp_listing){.arena = arena};
 	return arena == NULL;
 }
 
@@ -66,7 +66,7 @@ static void objects_of_s3(void **state)
 		SP_OK);
 	expect_names("1/saved_model.pb,a & b,2/");
 	assert_int_equal(list.items[0].size, 434234);
-	assert_int_equal(list.items[0].changed_s, 1255369830);
+	assert_int_equal(list.items[0].modified_s, 1255369830);
 	assert_string_equal(list.items[0].etag, "\"fba9\"");
 	assert_true(list.items[0].identity != 0);
 	assert_false(list.has_more);
@@ -132,7 +132,7 @@ static void files_of_webhdfs(void **state)
 		SP_OK);
 	expect_names("a.index,v1/");
 	assert_int_equal(list.items[0].size, 24930);
-	assert_int_equal(list.items[0].changed_s, 1320171722);
+	assert_int_equal(list.items[0].modified_s, 1320171722);
 	assert_int_equal(read_json("{\"FileStatus\": {\"type\": \"FILE\", \"length\": 3}}"), SP_OK);
 	assert_string_equal(list.items[2].name, "");
 	assert_int_equal(list.items[2].size, 3);

@@ -9,8 +9,7 @@ static sp_error err;
 static sp_http_request request;
 
 /* The URL of the request; its headers are in `request`. */
-static const char *ask(const char *path, const sp_object_settings *settings,
-		       const sp_question *question)
+static const char *ask(const char *path, const sp_object_settings *settings, const sp_object_op *op)
 {
 	sp_account *account;
 	sp_object_url url;
@@ -20,7 +19,7 @@ static const char *ask(const char *path, const sp_object_settings *settings,
 	account = sp_account_of(&url);
 	assert_non_null(account);
 	assert_int_equal(sp_account_set(account, settings, &err), SP_OK);
-	if (sp_protocol_ask(&request, &url, account, question, &err) != SP_OK)
+	if (sp_protocol_make_request(&request, &url, account, op, &err) != SP_OK)
 		fail_msg("%s: %s", path, err.text);
 	return request.url;
 }
@@ -33,8 +32,9 @@ static const char *header(const char *name)
 	return "";
 }
 
-static const sp_question bytes = {.ask = SP_ASK_RANGE, .first = 5, .size = 10, .etag = "\"t\""};
-static const sp_question tree = {.ask = SP_ASK_TREE};
+static const sp_object_op bytes = {
+	.kind = SP_OBJECT_OP_RANGE, .first = 5, .size = 10, .etag = "\"t\""};
+static const sp_object_op tree = {.kind = SP_OBJECT_OP_LIST_TREE};
 
 static int tear_down(void **state)
 {
@@ -47,7 +47,7 @@ static int tear_down(void **state)
 static void buckets_of_s3(void **state)
 {
 	sp_object_settings s = {.region = "eu-west-1", .access_id = "I", .access_key = "K"};
-	const sp_question page = {.ask = SP_ASK_FOLDER, .after = "a/+"};
+	const sp_object_op page = {.kind = SP_OBJECT_OP_LIST, .after = "a/+"};
 
 	(void)state;
 	assert_string_equal(ask("s3://models/a b/x", &s, &bytes),
@@ -105,7 +105,7 @@ static void files_of_webhdfs(void **state)
 	assert_string_equal(ask("swebhdfs://nn/m", &s, &tree),
 			    "https://nn:9871/webhdfs/v1/m?op=LISTSTATUS&delegation=T%2F%2B");
 	s.endpoint = "gateway:50070";
-	assert_string_equal(ask("webhdfs://nn:1/m", &s, &(sp_question){.ask = SP_ASK_ABOUT}),
+	assert_string_equal(ask("webhdfs://nn:1/m", &s, &(sp_object_op){.kind = SP_OBJECT_OP_STAT}),
 			    "http://gateway:50070/webhdfs/v1/m?op=GETFILESTATUS&delegation=T%2F%"
 			    "2B");
 }
@@ -117,17 +117,17 @@ static void files_of_web_servers(void **state)
 	(void)state;
 	assert_string_equal(ask("http://h:80/a%20b/c d", &s, &bytes), "http://h/a%20b/c%20d");
 	assert_false(request.may_redirect);
-	assert_string_equal(ask("https://h:8443/m", &s, &(sp_question){.ask = SP_ASK_FOLDER}),
+	assert_string_equal(ask("https://h:8443/m", &s, &(sp_object_op){.kind = SP_OBJECT_OP_LIST}),
 			    "https://h:8443/m/");
 	assert_false(request.is_conditional);
 	(void)ask("https://h:8443/m", &s,
-		  &(sp_question){.ask = SP_ASK_FOLDER,
-				 .known_etag = "W/\"t\"",
-				 .known_changed = "Fri, 27 Nov 2026 07:00:00 GMT"});
+		  &(sp_object_op){.kind = SP_OBJECT_OP_LIST,
+				  .if_none_match = "W/\"t\"",
+				  .if_modified_since = "Fri, 27 Nov 2026 07:00:00 GMT"});
 	assert_true(request.is_conditional);
 	assert_string_equal(header("if-none-match"), "W/\"t\"");
 	assert_string_equal(header("if-modified-since"), "Fri, 27 Nov 2026 07:00:00 GMT");
-	(void)ask("https://h:8443/m", &s, &(sp_question){.ask = SP_ASK_ABOUT});
+	(void)ask("https://h:8443/m", &s, &(sp_object_op){.kind = SP_OBJECT_OP_STAT});
 	assert_string_equal(request.method, "HEAD");
 }
 
@@ -140,12 +140,12 @@ static void a_store_that_fails_is_left_alone_for_a_while(void **state)
 	(void)state;
 	assert_int_equal(sp_object_url_parse(&url, "http://h/m", &err), SP_OK);
 	account = sp_account_of(&url);
-	assert_int_equal(sp_account_may_ask(account, &err), SP_OK);
-	sp_account_has_failed(account, &why);
-	assert_int_equal(sp_account_may_ask(account, &err), SP_IO);
+	assert_int_equal(sp_account_check_breaker(account, &err), SP_OK);
+	sp_account_report_failure(account, &why);
+	assert_int_equal(sp_account_check_breaker(account, &err), SP_IO);
 	assert_string_equal(err.text, "down");
-	sp_account_has_answered(account);
-	assert_int_equal(sp_account_may_ask(account, &err), SP_OK);
+	sp_account_report_success(account);
+	assert_int_equal(sp_account_check_breaker(account, &err), SP_OK);
 }
 
 int main(void)

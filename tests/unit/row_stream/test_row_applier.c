@@ -73,14 +73,14 @@ static float see(scene *s, size_t table, int64_t key)
 static void apply(scene *s, size_t partition, size_t table, char *bytes, size_t size)
 {
 	sp_fresh_done done = {0};
-	const sp_arrived message = {.bytes = {bytes, size},
-				    .partition = partition,
-				    .topic = "t",
-				    .number = (int32_t)partition,
-				    .offset = 17,
-				    .table = table};
+	const sp_received_message message = {.bytes = {bytes, size},
+					     .partition = partition,
+					     .topic_name = "t",
+					     .number = (int32_t)partition,
+					     .offset = 17,
+					     .topic = table};
 
-	assert_false(sp_row_applier_is_held(s->applier, partition));
+	assert_false(sp_row_applier_is_blocked(s->applier, partition));
 	assert_int_equal(sp_row_applier_apply(s->applier, &message, &done), SP_OK);
 	free(bytes);
 }
@@ -128,12 +128,12 @@ static void a_batch_is_visible_when_all_partitions_have_its_commit(void **state)
 	send_rows(&s, 0, ITEMS(1, 10, 1));
 	send_rows(&s, 0, user);
 	send_commit(&s, 0, 1, 2);
-	assert_true(sp_row_applier_is_held(s.applier, 0));
+	assert_true(sp_row_applier_is_blocked(s.applier, 0));
 	assert_true(see(&s, 0, 10) == -1 && see(&s, 1, 5) == -1);
 	send_rows(&s, 1, ITEMS(1, 20, 2));
 	assert_true(see(&s, 0, 20) == -1);
 	send_commit(&s, 1, 1, 1);
-	assert_false(sp_row_applier_is_held(s.applier, 0));
+	assert_false(sp_row_applier_is_blocked(s.applier, 0));
 	assert_true(see(&s, 0, 10) == 1 && see(&s, 0, 21) == 2 && see(&s, 1, 6) == 7);
 	assert_true(count(&s).batch == 1 && count(&s).rows == 6 && count(&s).messages == 5);
 	assert_int_equal(count(&s).incomplete_batches, 0);
@@ -141,7 +141,8 @@ static void a_batch_is_visible_when_all_partitions_have_its_commit(void **state)
 	/* A partition without rows, and one that is behind by a batch. */
 	send_commit(&s, 1, 3, 0);
 	send_commit(&s, 0, 2, 0);
-	assert_true(!sp_row_applier_is_held(s.applier, 0) && sp_row_applier_is_held(s.applier, 1));
+	assert_true(!sp_row_applier_is_blocked(s.applier, 0) &&
+		    sp_row_applier_is_blocked(s.applier, 1));
 	send_rows(&s, 0, ITEMS(3, 10, 3));
 	assert_int_equal(count(&s).batch, 1);
 	send_commit(&s, 0, 3, 2); /* one has been lost */
@@ -217,7 +218,7 @@ static void a_message_that_does_not_fit_goes_on_later(void **state)
 {
 	enum { COUNT = 20000 };
 	sp_stream_rows rows = {.count = COUNT, .dim = DIM, .value = 4};
-	sp_arrived message = {.topic = "t"};
+	sp_received_message message = {.topic_name = "t"};
 	sp_fresh_done done = {0};
 	scene s;
 	char *bytes;

@@ -167,7 +167,7 @@ static sp_row_stream_status tell(const scene *s)
 {
 	sp_row_stream_status status;
 
-	sp_row_stream_tell(s->stream, &status);
+	sp_row_stream_get_status(s->stream, &status);
 	return status;
 }
 

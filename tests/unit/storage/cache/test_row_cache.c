@@ -134,7 +134,7 @@ static void memory_stays_within_its_bytes(void **state)
 			assert_ok(sp_row_cache_create(&cache, &options, &error), &error);
 			assert_true(sp_row_cache_footprint(cache) <= cap);
 			assert_true(sp_row_cache_capacity(cache) * row_size <= cap);
-			/* A key of eight bytes, worth and ghosts of five and a half, rounding. */
+			/* A key of eight bytes, score and ghosts of five and a half, rounding. */
 			assert_true((sp_row_cache_capacity(cache) + 16) * (row_size + 21) + 4096 >
 				    cap);
 			sp_row_cache_destroy(cache);

@@ -182,7 +182,7 @@ static void marks_and_rows_that_are_not_finite_are_dropped(void **state)
 	entries.bytes = bytes;
 	entries.step = 5;
 	assert_int_equal(sp_fresh_put(s->fresh, 0, &entries, &done), SP_OK);
-	assert_true(done.entries == 6 && done.marks == 2 && done.not_finite == 1);
+	assert_true(done.entries == 6 && done.reserved == 2 && done.not_finite == 1);
 	sp_fresh_commit(s->fresh);
 	assert_true(see_now(s, -3) == -3 && see_now(s, -1) == -1 && see_now(s, 0) == 0);
 	assert_true(see_now(s, 1) == -1 && see_now(s, 2) == 2);

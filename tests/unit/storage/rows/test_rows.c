@@ -362,7 +362,7 @@ static void empty_slots_hold_nothing(void **state)
 	free(floats);
 }
 
-/* ---------------------------------------------------------- woven keys */
+/* ---------------------------------------------------------- packed keys */
 
 /* Rows of 32 elements that fit, and every `odd`-th one that does not. */
 static float *embedding_like(const int64_t *keys, size_t count, size_t odd)
@@ -391,13 +391,13 @@ static void check_all(const sp_rows *rows, const int64_t *keys, const float *flo
 	}
 }
 
-static void keys_are_woven_in_where_rows_allow_it(void **state)
+static void keys_are_packed_in_where_rows_allow_it(void **state)
 {
 	const struct {
 		size_t odd, outliers;
 		sp_rows_layout layout;
-	} cases[] = {{0, 0, SP_ROWS_KEY_WOVEN_IN},
-		     {100, 29, SP_ROWS_KEY_WOVEN_IN},
+	} cases[] = {{0, 0, SP_ROWS_KEY_PACKED},
+		     {100, 29, SP_ROWS_KEY_PACKED},
 		     {2, 0, SP_ROWS_KEY_IN_FRONT}};
 	enum { DIM = 32, KEYS = 3000 };
 	sp_rows_options options = {.name = "t", .dim = DIM};
@@ -452,7 +452,7 @@ static void any_rows_may_follow_the_first(void **state)
 			  &err);
 	assert_ok(sp_rows_builder_freeze(builder, &rows, &err), &err);
 	sp_rows_builder_destroy(builder);
-	assert_int_equal(sp_rows_get_shape(rows)->layout, SP_ROWS_KEY_WOVEN_IN);
+	assert_int_equal(sp_rows_get_shape(rows)->layout, SP_ROWS_KEY_PACKED);
 	assert_int_equal(sp_rows_get_shape(rows)->outlier_count, KEYS);
 	memcpy(floats + 7 * DIM, floats + KEYS * DIM, DIM * sizeof(float));
 	check_all(rows, keys, floats, KEYS);
@@ -668,7 +668,7 @@ static void a_shape_that_contradicts_itself_is_refused(void **state)
 	bad[n++].format = SP_ROW_INT8;
 	bad[n++].format = SP_ROW_FORMATS;
 	bad[n++].format = (sp_row_format)-1;
-	bad[n++].layout = SP_ROWS_KEY_WOVEN_IN;
+	bad[n++].layout = SP_ROWS_KEY_PACKED;
 	bad[n++].layout = SP_ROWS_LAYOUTS;
 	bad[n++].outlier_count = 1;
 	bad[n++].dim = 0;
@@ -786,7 +786,7 @@ int main(void)
 		cmocka_unit_test(marks_and_repeats_are_counted),
 		cmocka_unit_test(other_keys_than_were_added_are_corrupt),
 		cmocka_unit_test(empty_slots_hold_nothing),
-		cmocka_unit_test(keys_are_woven_in_where_rows_allow_it),
+		cmocka_unit_test(keys_are_packed_in_where_rows_allow_it),
 		cmocka_unit_test(any_rows_may_follow_the_first),
 		cmocka_unit_test(slots_hold_key_row_and_zeros),
 		cmocka_unit_test(rows_take_little_more_than_themselves),

@@ -21,7 +21,7 @@ static uint64_t next_random(void)
 	return random_state;
 }
 
-/* One row in 64 is an outlier, at any of its elements: few enough for rows to be woven. */
+/* One row in 64 is an outlier, at any of its elements: few enough for rows to be packed. */
 static void fill_rows(float *rows, size_t count, size_t dim)
 {
 	for (size_t i = 0; i < count * dim; i++)

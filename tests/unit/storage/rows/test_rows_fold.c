@@ -268,7 +268,7 @@ static void rows_are_laid_out_as_most_of_them_were(void **state)
 				     make_wide(cases[i].first, cases[i].over)}};
 		sp_rows *rows = fold(&l, STEP);
 
-		assert_int_equal(sp_rows_get_shape(rows)->layout, SP_ROWS_KEY_WOVEN_IN);
+		assert_int_equal(sp_rows_get_shape(rows)->layout, SP_ROWS_KEY_PACKED);
 		assert_true(sp_rows_footprint(rows) <=
 			    sp_rows_fold_cost(l.rows[0], l.rows[1]) + SP_REGION_PAGE);
 		sp_rows_release(rows);

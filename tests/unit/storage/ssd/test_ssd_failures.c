@@ -32,7 +32,7 @@ static void corrupt_rows_are_an_error_that_names_table_and_tier(void **state)
 	sp_ssd_test_change_bytes(".sst", 50, 500);
 	for (int64_t key = 0; key < 3 * ROWS; key += 61) {
 		sp_ssd_question q = sp_ssd_test_ask(tier, &key, 1);
-		sp_status status = sp_ssd_test_run(&q.read, 1, 0, &error);
+		sp_status status = sp_test_tier_read(&q.read, 1, 0, &error);
 
 		if (status == SP_OK) {
 			sp_ssd_test_check_answers(&q.read, ROWS, 0); /* out of the cache */
@@ -45,7 +45,7 @@ static void corrupt_rows_are_an_error_that_names_table_and_tier(void **state)
 		sp_ssd_test_free_question(&q);
 	}
 	assert_true(failed > 100);
-	assert_int_equal(sp_ssd_test_counters_of(tier).errors, failed);
+	assert_int_equal(sp_test_tier_counters(tier).errors, failed);
 	sp_tier_release(tier);
 	/* The next start makes it anew. */
 	assert_int_equal(sp_ssd_tier_open(&tier, store, &table, &error), SP_NOT_FOUND);
@@ -142,8 +142,9 @@ static void a_deadline_that_has_passed_ends_the_read(void **state)
 	for (int i = 0; i < 20; i++) {
 		sp_ssd_question q = sp_ssd_test_ask(tier, keys, 2000);
 
-		assert_int_equal(sp_ssd_test_run(&q.read, 1, sp_clock_now_ns() + i * 1000, &error),
-				 SP_DEADLINE);
+		assert_int_equal(
+			sp_test_tier_read(&q.read, 1, sp_clock_now_ns() + i * 1000, &error),
+			SP_DEADLINE);
 		assert_non_null(strstr(error.text, "'t'"));
 		sp_ssd_test_free_question(&q);
 	}
@@ -167,7 +168,7 @@ static void a_tier_whose_reads_were_left_behind_closes(void **state)
 		for (int64_t i = 0; i < 1000; i++)
 			keys[i] = 3 * (2999 - i);
 		q = sp_ssd_test_ask(tier, keys, 1000);
-		assert_int_equal(sp_ssd_test_run(&q.read, 1, sp_clock_now_ns() + 1, NULL),
+		assert_int_equal(sp_test_tier_read(&q.read, 1, sp_clock_now_ns() + 1, NULL),
 				 SP_DEADLINE);
 		sp_ssd_test_free_question(&q);
 		sp_ssd_store_release(store);

@@ -54,13 +54,13 @@ static void repeated_keys_each_get_their_row_and_are_read_once(void **state)
 	(void)state;
 	for (int64_t i = 0; i < 500; i++)
 		keys[i] = 3 * (ROWS - 1 - i % 5); /* of low frequency: not in the cache */
-	before = sp_ssd_test_counters_of(tier).bytes_read;
+	before = sp_test_tier_counters(tier).bytes_read;
 	sp_ssd_test_check_read(tier, keys, 500, ROWS);
 	/* Five neighbours are in one block, or in two. */
-	before = sp_ssd_test_counters_of(tier).bytes_read - before;
+	before = sp_test_tier_counters(tier).bytes_read - before;
 	assert_true(before == 4096 || before == 2 * 4096);
-	assert_int_equal(sp_ssd_test_counters_of(tier).asked, 500);
-	assert_int_equal(sp_ssd_test_counters_of(tier).absent, 0);
+	assert_int_equal(sp_test_tier_counters(tier).asked, 500);
+	assert_int_equal(sp_test_tier_counters(tier).absent, 0);
 	sp_tier_release(tier);
 	sp_ssd_store_release(store);
 }
@@ -109,7 +109,7 @@ static void tiers_of_many_tables_are_read_together(void **state)
 		questions[t] = sp_ssd_test_ask(tiers[t], keys, t == 2 ? 0 : 300);
 		reads[t] = questions[t].read;
 	}
-	assert_ok(sp_ssd_test_run(reads, TABLES, 0, &error), &error);
+	assert_ok(sp_test_tier_read(reads, TABLES, 0, &error), &error);
 	for (size_t t = 0; t < TABLES; t++) {
 		sp_ssd_test_check_answers(&reads[t], 1000 * (t + 1), 0);
 		sp_ssd_test_free_question(&questions[t]);
@@ -140,7 +140,7 @@ static void of_a_key_that_comes_again_the_later_row_counts(void **state)
 		int64_t key = 3 * i;
 		sp_ssd_question q = sp_ssd_test_ask(tier, &key, 1);
 
-		assert_ok(sp_ssd_test_run(&q.read, 1, 0, &error), &error);
+		assert_ok(sp_test_tier_read(&q.read, 1, 0, &error), &error);
 		sp_ssd_test_check_answers(&q.read, ROWS, i < AGAIN ? 4 : 2);
 		sp_ssd_test_free_question(&q);
 	}
@@ -192,7 +192,7 @@ static void rows_are_stored_in_the_format_that_is_asked_for(void **state)
 		codec->decode(DIM, stored, want);
 		for (int again = 0; again < 2; again++) { /* from the disk, and from the cache */
 			q = sp_ssd_test_ask(tier, &key, 1);
-			assert_ok(sp_ssd_test_run(&q.read, 1, 0, &error), &error);
+			assert_ok(sp_test_tier_read(&q.read, 1, 0, &error), &error);
 			assert_memory_equal(q.rows[0], want, sizeof(want));
 			sp_ssd_test_free_question(&q);
 		}
@@ -248,11 +248,11 @@ static void keys_of_the_highest_frequencies_are_hot_from_the_start(void **state)
 
 	(void)state;
 	for (int again = 0; again < 2; again++) {
-		uint64_t before = sp_ssd_test_counters_of(tier).hot_hits;
+		uint64_t before = sp_test_tier_counters(tier).hot_hits;
 
 		sp_ssd_test_check_range(tier, 0, 1500, ROWS); /* 500 of them are there */
 		/* What the others leave in the cache may take the place of a few. */
-		assert_true(sp_ssd_test_counters_of(tier).hot_hits - before >= 450);
+		assert_true(sp_test_tier_counters(tier).hot_hits - before >= 450);
 		/* Again after a start that finds the folder. */
 		sp_tier_release(tier);
 		if (again == 0) {
@@ -277,9 +277,9 @@ static void absent_keys_become_known_as_absent(void **state)
 	/* Of two that are noted at the same time one may be lost. */
 	for (int i = 0; i < 10; i++)
 		sp_ssd_test_check_read(tier, keys, 2, ROWS);
-	before = sp_ssd_test_counters_of(tier).hot_hits;
+	before = sp_test_tier_counters(tier).hot_hits;
 	sp_ssd_test_check_read(tier, keys, 2, ROWS);
-	assert_int_equal(sp_ssd_test_counters_of(tier).hot_hits - before, 2);
+	assert_int_equal(sp_test_tier_counters(tier).hot_hits - before, 2);
 	sp_tier_release(tier);
 	sp_ssd_store_release(store);
 }
@@ -487,8 +487,8 @@ static sp_status crowd_piece(void *context, size_t piece, sp_error *err)
 			keys[i] = (int64_t)((seed >> 33) % (4 * all->rows));
 		}
 		q = sp_ssd_test_ask(all->tier, keys, 100);
-		status = sp_ssd_test_run(&q.read, 1,
-					 round % 10 == 9 ? sp_clock_now_ns() + 100000 : 0, err);
+		status = sp_test_tier_read(&q.read, 1,
+					   round % 10 == 9 ? sp_clock_now_ns() + 100000 : 0, err);
 		if (status == SP_OK)
 			sp_ssd_test_check_answers(&q.read, all->rows, 0);
 		sp_ssd_test_free_question(&q);

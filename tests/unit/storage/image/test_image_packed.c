@@ -98,5 +98,5 @@ int main(void)
 		cmocka_unit_test_setup_teardown(outliers_are_checked_too, set_up, tear_down),
 	};
 
-	return cmocka_run_group_tests_name("image of woven rows", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("image of packed rows", tests, NULL, NULL);
 }
