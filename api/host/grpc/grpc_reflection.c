@@ -96,8 +96,7 @@ static bool has_symbol(sp_bytes message, uint32_t number, uint32_t inner, sp_byt
 	return false;
 }
 
-/* Whether a message in field `number` is called `symbol`, or has it inside; files nest them little.
- */
+/* Whether a message in field `number` is called `symbol`, or has it inside at any depth. */
 static bool has_message(sp_bytes message, uint32_t number, sp_bytes symbol)
 {
 	sp_wire wire = sp_wire_of(message);

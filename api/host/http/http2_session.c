@@ -24,7 +24,7 @@ enum { MAX_CONTINUATIONS = 8, MAX_ACKS = 200, MAX_SETTINGS = 32 };
 /* Streams that the client may reset: so many at once, and so many a second. */
 enum { RESETS = 1000, RESETS_PER_SECOND = 100 };
 
-/* Frames that carry nothing: so many at once and a second, and for each frame that was sent. */
+/* Frames without content: so many at once and a second, and more for each frame of an answer. */
 enum { IDLE_FRAMES = 2000, IDLE_FRAMES_PER_ANSWER = 4 };
 
 /* A head of more than this times the limit ends the connection, not only the request. */
@@ -377,8 +377,7 @@ static bool send_all(session *s)
 	return false;
 }
 
-/* Whether the server ends soon and the client has had its answers; a new one may have one request.
- */
+/* Whether the server is draining, and the client has had a request and all its answers. */
 static bool is_drained(const session *s)
 {
 	return s->notified && !s->ended && s->stream_count == 0 &&

@@ -201,7 +201,7 @@ static void on_writable(int fd, short what, void *context)
 
 /* ------------------------------------------------------------ opening, ending */
 
-/* Nothing is written any more. */
+/* Ends the session: nothing is written any more. */
 static void release(sp_http_connection *c)
 {
 	if (c->wants_writing)
@@ -280,7 +280,7 @@ static void shake_hands(sp_http_connection *c)
 		sp_http__connection_destroy(c);
 }
 
-/* Has no session. */
+/* There is no session while the handshake lasts. */
 static const sp_http_protocol handshake = {shake_hands, shake_hands, sp_http__connection_destroy,
 					   sp_http__connection_destroy, NULL};
 

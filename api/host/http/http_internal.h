@@ -129,9 +129,9 @@ struct sp_http_request {
 void sp_http__request_destroy(sp_http_request *request);
 
 /*
- * A request with the same owner, head and label: another one is answered through it that no thread
- * has begun in time, or it is a part of another one's body.  NULL when out of memory; head_text has
- * failed when there was none for the head.
+ * Makes a request with the owner, head and label of another one, which no thread has begun in time
+ * and which is answered through it, or whose body it is a part of.  NULL when out of memory;
+ * head_text has failed when there was none for the head.
  */
 sp_http_request *sp_http__request_copy(sp_http_loop *loop, const sp_http_request *old);
 
@@ -235,10 +235,10 @@ ssize_t sp_http__connection_send(sp_http_connection *c, const struct iovec *part
 
 /* TLS over a socket; `ssl` is of sp_http__tls_open(), which is NULL when out of memory. */
 void *sp_http__tls_open(sp_http_tls *tls, int fd);
-void sp_http__tls_end(void *ssl); /* sends that nothing else follows */
+void sp_http__tls_end(void *ssl); /* tells the client that nothing follows */
 void sp_http__tls_close(void *ssl);
 
-/* 1: done; 0: call again when the socket is readable; SP_HTTP_TLS_WRITE: ... writable; -1: failed.
+/* 1: done; -1: failed; 0 or SP_HTTP_TLS_WRITE: call again when the socket can be read or written.
  */
 enum { SP_HTTP_TLS_WRITE = 2 };
 int sp_http__tls_shake_hands(void *ssl);
@@ -249,7 +249,7 @@ ssize_t sp_http__tls_receive(void *ssl, void *data, size_t size);
 bool sp_http__tls_has_more(const void *ssl);
 ssize_t sp_http__tls_send(void *ssl, const struct iovec *parts, size_t count);
 
-/* The time that is so far from now. */
+/* The time in so many milliseconds, by sp_clock_now_ns(). */
 int64_t sp_http__in_ms(int64_t ms);
 
 /* Begins HTTP/1.1; false when out of memory. */

@@ -47,7 +47,7 @@ static void drop_first(stream *st)
 	st->s->part_count--;
 }
 
-/* Nobody will get their answers. */
+/* Leaves the requests of the stream, whose answers nobody takes any more. */
 static void leave_parts(stream *st)
 {
 	while (st->streaming->count != 0) {
@@ -83,7 +83,7 @@ static void exchange(sp_buffer *a, sp_buffer *b)
 	*b = kept;
 }
 
-/* The client has so long for what it has to take, from when it takes some. */
+/* Sets when the stream is reset, unless the client takes something. */
 static void set_taken(stream *st)
 {
 	st->streaming->taken_ns = sp_http__in_ms(st->s->loop->options->request_timeout_ms);
@@ -155,7 +155,7 @@ static void on_part_answer(void *owner)
 	sp_http__connection_write_soon(st->s->c);
 }
 
-/* tick() looks at it. */
+/* sp_http2__streaming_tick() compares it with the time. */
 static void on_part_deadline(void *owner, int64_t deadline_ns)
 {
 	((sp_http2_part *)owner)->deadline_ns = deadline_ns;

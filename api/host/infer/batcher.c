@@ -22,15 +22,13 @@
 
 enum { FIRST_ARENA = 64 << 10, KNOWN_SIGNATURES = 1024 };
 
-/* How often a waiting request checks whether its client has cancelled it, which does not wake it.
- */
+/* How often a waiting request checks whether its client has cancelled it: that wakes nobody. */
 #define CANCEL_CHECK_NS INT64_C(20000000)
 
 /* If the head of a batch has left, the batch's other requests check this long after its timeout. */
 #define HEIR_DELAY_NS INT64_C(1000000)
 
-/* Allowed relative difference between joined and separate answers, since the order of sums differs.
- */
+/* Relative difference of joined and separate answers, as sums may be in another order. */
 #define TOLERANCE 1e-5
 
 #define OTHER_ROWS "an output has other rows than the inputs"
