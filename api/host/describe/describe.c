@@ -1,7 +1,5 @@
 #include "api/host/describe/describe.h"
 
-#include <string.h>
-
 #include "api/host/messages/infer_message.h"
 
 enum { STATUSES_ARENA = 16 << 10 };

@@ -1,15 +1,12 @@
 #include "api/host/grpc/grpc_call.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/host/messages/infer_message.h"
 #include "api/host/routes/route_errors.h"
-#include "base/clock.h"
 
 enum {
 	MAX_ANSWER_BYTES = 1 << 30,

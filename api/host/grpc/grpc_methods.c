@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "api/host/grpc/grpc.h"
 #include "api/host/grpc/grpc_handlers.h"

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "api/host/http/http_internal.h"
-#include "api/host/json/json_writer.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/json_text.h"
 
 /* Larger buffers are not kept for the next request. */
 enum { KEEP_BYTES = 64 << 10 };

@@ -12,7 +12,6 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/thread.h"
 
 /*
  * Waiting requests are a list of batches in the order of their first requests; a batch is a list of

@@ -1,7 +1,6 @@
 #include "api/host/infer/shadow.h"
 
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

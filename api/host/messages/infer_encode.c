@@ -1,5 +1,4 @@
 #include <stdio.h>
-#include <string.h>
 
 #include "api/host/infer/tensors.h"
 #include "api/host/messages/infer_message.h"

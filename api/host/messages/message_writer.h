@@ -1,7 +1,6 @@
 #ifndef SP_API_HOST_MESSAGES_MESSAGE_WRITER_H
 #define SP_API_HOST_MESSAGES_MESSAGE_WRITER_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -4,7 +4,6 @@
 #include "api/host/messages/message.h"
 #include "api/host/messages/tensor_fields.h"
 #include "api/host/messages/tensor_message.h"
-#include "base/size.h"
 
 /*
  * One pass finds type, shape and the fields with values; the values are then read by the type.

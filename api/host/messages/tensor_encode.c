@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "api/host/messages/tensor_fields.h"
 #include "api/host/messages/tensor_message.h"

@@ -7,7 +7,6 @@
 #include "api/host/model/models.h"
 #include "api/host/model/traffic.h"
 #include "base/arena.h"
-#include "base/status.h"
 
 /*
  * The models and versions that requests are answered by: a table that does not change, and that is

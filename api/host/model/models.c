@@ -1,10 +1,8 @@
 #include "api/host/model/models.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "api/host/model/models_internal.h"
-#include "base/alloc.h"
 
 /* ---------------------------------------------------------------- selection */
 

@@ -2,7 +2,6 @@
 
 #include "api/host/model/models_internal.h"
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/log.h"
 
 /* -------------------------------------------------------------------- taking over */

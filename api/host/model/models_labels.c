@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "api/host/model/models_internal.h"
 #include "base/alloc.h"

@@ -1,7 +1,6 @@
 #include "api/host/predict/json_tensor.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "api/host/json/json_base64.h"
 #include "api/host/json/json_plain.h"

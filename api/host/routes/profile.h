@@ -1,7 +1,6 @@
 #ifndef SP_API_HOST_ROUTES_PROFILE_H
 #define SP_API_HOST_ROUTES_PROFILE_H
 
-#include "api/host/http/http_server.h"
 #include "api/host/routes/serving.h"
 
 /*

@@ -8,7 +8,6 @@
 
 #include "api/host/samples/record_files.h"
 #include "api/host/samples/record_frame.h"
-#include "base/log.h"
 
 enum { MAX_PATH = 4096, CHUNK = 64 << 10 };
 
