@@ -1,7 +1,6 @@
 #include "api/host/grpc/grpc_call.h"
 
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -152,17 +151,11 @@ static void answer(sp_grpc_call *call, sp_status status, sp_error *err)
 
 /* ------------------------------------------------------------------- requests */
 
-sp_status sp_grpc__error(sp_grpc_call *call, sp_grpc_code code, sp_status status, sp_error *err,
-			 const char *fmt, ...)
+/* A body that is not one message. */
+static sp_status fail_framing(sp_grpc_call *call, const char *text, sp_error *err)
 {
-	char text[SP_ERROR_TEXT_SIZE];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	call->code = code;
-	return sp_error_set(err, status, "%s", text);
+	call->code = SP_GRPC_INTERNAL;
+	return sp_error_set(err, SP_INVALID, "%s", text);
 }
 
 sp_status sp_grpc__decompress(sp_bytes *message, sp_bytes encoding_name, size_t max_bytes,
@@ -205,11 +198,9 @@ static sp_status read_message(sp_grpc_call *call, size_t max_bytes, sp_error *er
 	sp_grpc_frame frame;
 
 	if (sp_grpc_frame_read(&frame, body) != SP_GRPC_READ_DONE)
-		return sp_grpc__error(call, SP_GRPC_INTERNAL, SP_INVALID, err,
-				      "the request is not a complete message of gRPC");
+		return fail_framing(call, "the request is not a complete message of gRPC", err);
 	if (frame.size != body.size)
-		return sp_grpc__error(call, SP_GRPC_INTERNAL, SP_INVALID, err,
-				      "the request has more than one message");
+		return fail_framing(call, "the request has more than one message", err);
 	if (frame.compressed)
 		SP_TRY(sp_grpc__decompress(&frame.message, header_of(call, "grpc-encoding"),
 					   max_bytes, call->memory.arena, &call->code, err));

@@ -73,10 +73,6 @@ const sp_http_answer *sp_grpc__failure(sp_grpc_failure *out, sp_bytes id, sp_grp
 /* Answers so, with the label of the request. */
 void sp_grpc__fail(sp_http_request *request, sp_grpc_code code, const char *text);
 
-/* Sets call->code and the error; returns `status`. */
-sp_status sp_grpc__error(sp_grpc_call *call, sp_grpc_code code, sp_status status, sp_error *err,
-			 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-
 /* What ends the run of a call. */
 sp_infer_limits sp_grpc__limits(const sp_grpc_call *call);
 

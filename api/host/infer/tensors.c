@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/half.h"
@@ -20,6 +21,17 @@ size_t sp_tensor_element_size(int dtype)
 	};
 
 	return dtype > 0 && (size_t)dtype < sizeof(sizes) ? sizes[dtype] : 0;
+}
+
+const char *sp_dims_print(char out[SP_DIMS_TEXT], const int64_t *dims, int rank)
+{
+	size_t size = 1;
+
+	strcpy(out, "[");
+	for (int i = 0; i < rank && size < SP_DIMS_TEXT - 24; i++)
+		size += (size_t)sprintf(out + size, i == 0 ? "%lld" : ",%lld", (long long)dims[i]);
+	strcpy(out + size, "]");
+	return out;
 }
 
 /* ----------------------------------------------------------------------- copies */
