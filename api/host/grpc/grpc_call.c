@@ -76,19 +76,6 @@ sp_http_answer sp_grpc__head(sp_http_header headers[SP_GRPC_HEADERS], sp_content
 				.header_count = name != NULL ? 2 : 1};
 }
 
-static sp_bytes header_of(const sp_grpc_call *call, const char *name)
-{
-	return sp_http_head_get(sp_http_request_head(call->request), name);
-}
-
-/* The encoding that the answer is compressed with. */
-static sp_content_coding answer_encoding(const sp_grpc_call *call)
-{
-	if (call->out.size < COMPRESS_FROM)
-		return SP_CODING_IDENTITY;
-	return sp_grpc__answer_coding(call->serving, sp_http_request_head(call->request));
-}
-
 /* Replaces the message by its compression. */
 static sp_status compress(sp_grpc_call *call, sp_content_coding encoding, sp_error *err)
 {
@@ -137,11 +124,11 @@ static void answer(sp_grpc_call *call, sp_status status, sp_error *err)
 
 	if (status == SP_OK && call->out.failed)
 		status = sp_no_memory(err, "the answer");
-	if (status == SP_OK) {
-		encoding = answer_encoding(call);
-		if (encoding != SP_CODING_IDENTITY)
-			status = compress(call, encoding, err);
-	}
+	if (status == SP_OK && call->out.size >= COMPRESS_FROM)
+		encoding = sp_grpc__answer_coding(call->serving,
+						  sp_http_request_head(call->request));
+	if (encoding != SP_CODING_IDENTITY)
+		status = compress(call, encoding, err);
 	if (status == SP_OK)
 		answer_ok(call, encoding);
 	else
@@ -195,6 +182,7 @@ sp_status sp_grpc__decompress(sp_bytes *message, sp_bytes encoding_name, size_t 
 static sp_status read_message(sp_grpc_call *call, size_t max_bytes, sp_error *err)
 {
 	sp_bytes body = sp_http_request_body(call->request);
+	sp_bytes encoding = sp_http_head_get(sp_http_request_head(call->request), "grpc-encoding");
 	sp_grpc_frame frame;
 
 	if (sp_grpc_frame_read(&frame, body) != SP_GRPC_READ_DONE)
@@ -202,8 +190,8 @@ static sp_status read_message(sp_grpc_call *call, size_t max_bytes, sp_error *er
 	if (frame.size != body.size)
 		return fail_framing(call, "the request has more than one message", err);
 	if (frame.compressed)
-		SP_TRY(sp_grpc__decompress(&frame.message, header_of(call, "grpc-encoding"),
-					   max_bytes, call->memory.arena, &call->code, err));
+		SP_TRY(sp_grpc__decompress(&frame.message, encoding, max_bytes, call->memory.arena,
+					   &call->code, err));
 	call->message = frame.message;
 	return SP_OK;
 }

@@ -86,16 +86,6 @@ static sp_bytes model_name(const method *called, const sp_http_request *request)
 	return sp_model_spec_find(&spec, frame.message, NULL) == SP_OK ? spec.name : none;
 }
 
-static void queue(sp_serving *serving, sp_http_request *request, const method *called)
-{
-	if (called->kind != ORDER)
-		sp_route__enqueue(serving, request, compute);
-	else if (serving->flags->orders_by_rpc)
-		sp_route__enqueue_order(serving, request, compute);
-	else
-		sp_grpc__fail(request, SP_GRPC_PERMISSION_DENIED, SP_SERVING_NO_ORDERS);
-}
-
 /* The time that the client gives counts from the arrival of the whole request. */
 static bool set_deadline(sp_http_request *request)
 {
@@ -166,6 +156,10 @@ void sp_grpc_route(sp_serving *serving, sp_http_request *request)
 		sp_grpc__fail(request, SP_GRPC_INTERNAL, "grpc-timeout is malformed");
 	else if (called->kind == HERE)
 		sp_grpc__call_here(serving, request, called->handler);
+	else if (called->kind != ORDER)
+		sp_route__enqueue(serving, request, compute);
+	else if (serving->flags->orders_by_rpc)
+		sp_route__enqueue_order(serving, request, compute);
 	else
-		queue(serving, request, called);
+		sp_grpc__fail(request, SP_GRPC_PERMISSION_DENIED, SP_SERVING_NO_ORDERS);
 }

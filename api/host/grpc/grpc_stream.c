@@ -42,14 +42,6 @@ static void end(sp_http_stream *stream, sp_grpc_code code, const char *text)
 	sp_http_stream_end(stream, sp_grpc__failure(&failure, (sp_bytes){NULL, 0}, code, text));
 }
 
-static void begin(call *c, sp_http_stream *stream)
-{
-	sp_http_header headers[SP_GRPC_HEADERS];
-	sp_http_answer head = sp_grpc__head(headers, c->answers);
-
-	sp_http_stream_begin(stream, &head);
-}
-
 /* ---------------------------------------------------------- Watch and reflection */
 
 /* Sends what is in `out` behind its prefix, or ends the stream. */
@@ -199,8 +191,10 @@ static size_t data(void *state, sp_http_stream *stream, sp_bytes bytes)
 {
 	size_t taken = 0;
 	call *c = state;
+	sp_http_header headers[SP_GRPC_HEADERS];
+	const sp_http_answer head = sp_grpc__head(headers, c->answers);
 
-	begin(c, stream);
+	sp_http_stream_begin(stream, &head);
 	while (taken < bytes.size && sp_http_stream_has_room(stream)) {
 		taken += append(c, (sp_bytes){bytes.data + taken, bytes.size - taken});
 		if (!check_message(c, stream))

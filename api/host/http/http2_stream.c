@@ -25,15 +25,6 @@ void sp_http2__stream_set_deadline(stream *st, int64_t deadline_ns)
 	sp_http2__set_deadline(st->s, deadline_ns);
 }
 
-static void adopt(stream *st, sp_http_request *request)
-{
-	st->request = request;
-	request->ops = &owner_ops;
-	request->owner = st;
-	request->socket = st->s->c->fd;
-	request->secure = st->s->c->tls != NULL;
-}
-
 stream *sp_http2__stream_open(session *s, int32_t id, sp_http_request *request)
 {
 	stream *st;
@@ -49,8 +40,12 @@ stream *sp_http2__stream_open(session *s, int32_t id, sp_http_request *request)
 		sp_http2_memory_uncount(&s->memory, SP_HTTP2_STREAM_BYTES);
 		return NULL;
 	}
-	*st = (stream){.s = s, .id = id, .open = true, .state = SP_HTTP2_READING};
-	adopt(st, request);
+	*st = (stream){
+		.s = s, .id = id, .open = true, .state = SP_HTTP2_READING, .request = request};
+	request->ops = &owner_ops;
+	request->owner = st;
+	request->socket = s->c->fd;
+	request->secure = s->c->tls != NULL;
 	TAILQ_INSERT_TAIL(&s->streams, st, link);
 	s->stream_count++;
 	s->count_of[SP_HTTP2_READING]++;
@@ -333,16 +328,6 @@ static void check_head(stream *st)
 		request->body.max_size = (size_t)request->head.content_length;
 }
 
-static void invite_body(stream *st)
-{
-	static uint8_t name[] = ":status", value[] = "100";
-	static const nghttp2_nv go_on = {name, value, 7, 3, NGHTTP2_NV_FLAG_NONE};
-
-	if (nghttp2_submit_headers(st->s->h2, NGHTTP2_FLAG_NONE, st->id, NULL, &go_on, 1, NULL) !=
-	    0)
-		st->s->failed = true;
-}
-
 /* 503 if the request may fit later, 413 if it exceeds all memory for requests. */
 static void refuse_for_memory(stream *st)
 {
@@ -368,9 +353,15 @@ static void hand_over(stream *st)
 
 void sp_http2__stream_end_head(stream *st, bool is_end)
 {
+	static uint8_t name[] = ":status", value[] = "100";
+	static const nghttp2_nv go_on = {name, value, 7, 3, NGHTTP2_NV_FLAG_NONE};
+
 	check_head(st);
-	if (st->state == SP_HTTP2_READING && !is_end && st->request->head.expect_continue)
-		invite_body(st);
+	/* The client waits for this before it sends the body. */
+	if (st->state == SP_HTTP2_READING && !is_end && st->request->head.expect_continue &&
+	    nghttp2_submit_headers(st->s->h2, NGHTTP2_FLAG_NONE, st->id, NULL, &go_on, 1, NULL) !=
+		    0)
+		st->s->failed = true;
 }
 
 size_t sp_http2__stream_add_data(stream *st, sp_bytes data)

@@ -86,16 +86,6 @@ static sp_status read_special(sp_json_reader *reader, sp_json_number *out, sp_er
 	return sp_json_fail(reader, "Invalid value.", err);
 }
 
-static sp_status read_fraction(sp_json_reader *reader, sp_json_number *out, sp_error *err)
-{
-	out->integer = false;
-	reader->at++;
-	if (!is_digit(*reader->at))
-		return sp_json_fail(reader, "Miss fraction part in number.", err);
-	reader->at = read_digits(reader->at, true, out);
-	return SP_OK;
-}
-
 sp_status sp_json_number_read(sp_json_reader *reader, sp_json_number *out, sp_error *err)
 {
 	const char *after;
@@ -112,8 +102,13 @@ sp_status sp_json_number_read(sp_json_reader *reader, sp_json_number *out, sp_er
 	else
 		return read_special(reader, out, err);
 	out->integer = !out->truncated;
-	if (*reader->at == '.')
-		SP_TRY(read_fraction(reader, out, err));
+	if (*reader->at == '.') {
+		out->integer = false;
+		reader->at++;
+		if (!is_digit(*reader->at))
+			return sp_json_fail(reader, "Miss fraction part in number.", err);
+		reader->at = read_digits(reader->at, true, out);
+	}
 	if (*reader->at == 'e' || *reader->at == 'E') {
 		out->integer = false;
 		after = read_exponent(reader->at + 1, out);

@@ -26,11 +26,6 @@ static uint64_t read_status(const char *format)
 	return kilobytes << 10;
 }
 
-static uint64_t own_bytes(void)
-{
-	return read_status("RssAnon: %" SCNu64 " kB") + read_status("VmSwap: %" SCNu64 " kB");
-}
-
 static void add_owner(sp_buffer *out, sp_bytes model, sp_bytes owner, uint64_t bytes)
 {
 	sp_label labels[] = {{"model_name", model}, {"owner", owner}};
@@ -56,8 +51,9 @@ static uint64_t write_model(sp_buffer *out, const sp_model_state *model)
 
 void sp_metrics_write_memory(sp_buffer *out, const sp_host_state *host)
 {
-	uint64_t own = own_bytes(), requests = sp_budget_used(host->memory), left, spare;
-	uint64_t known = requests;
+	uint64_t own = read_status("RssAnon: %" SCNu64 " kB") +
+		       read_status("VmSwap: %" SCNu64 " kB");
+	uint64_t requests = sp_budget_used(host->memory), known = requests, left, spare;
 
 	sp_metric_begin(out, SP_METRIC_OWN_MEMORY);
 	sp_metric_add(out, SP_METRIC_OWN_MEMORY, NULL, 0, (double)own);

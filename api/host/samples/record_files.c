@@ -181,12 +181,6 @@ static bool write_record(sp_record_files *files, sp_bytes record)
 	return false;
 }
 
-static bool is_over(const sp_record_files *files, int64_t now_ns)
-{
-	return files->records >= files->limits.records || files->bytes >= files->limits.bytes ||
-	       now_ns - files->began_ns >= files->limits.ns;
-}
-
 static bool add(sp_record_files *files, sp_bytes record)
 {
 	uint64_t size = SP_RECORD_HEAD + record.size + SP_RECORD_TAIL;
@@ -214,6 +208,8 @@ bool sp_record_files_add(sp_record_files *files, sp_bytes record)
 
 void sp_record_files_tick(sp_record_files *files, int64_t now_ns)
 {
-	if (files->fd >= 0 && is_over(files, now_ns))
+	if (files->fd >= 0 &&
+	    (files->records >= files->limits.records || files->bytes >= files->limits.bytes ||
+	     now_ns - files->began_ns >= files->limits.ns))
 		close_file(files);
 }
