@@ -15,7 +15,7 @@
  * call of that method (grpc_predict.c); http_stream.h keeps their order and holds the client back.
  */
 
-/* Of Watch and reflection. */
+/* Limits of Watch and reflection. */
 enum { MAX_MESSAGE = 64 << 10, MAX_ANSWER = 256 << 10, MAX_SERVICE = 512 };
 
 typedef enum stream_kind { WATCH, REFLECT, INFER } stream_kind;
@@ -26,9 +26,9 @@ typedef struct call {
 	char encoding[16];         /* of the messages */
 	sp_content_coding answers; /* what the answers of INFER may be compressed with */
 	sp_buffer in;              /* the start of a message that is incomplete, and its prefix */
-	int64_t began_ns;          /* when the first byte of it was taken */
+	int64_t began_ns;          /* when the first byte of that message was taken */
 
-	/* Of a watch, once it has been asked. */
+	/* Watch: the service that is watched, once `asked` is set, and the state last told. */
 	bool asked;
 	char service[MAX_SERVICE];
 	size_t service_size;

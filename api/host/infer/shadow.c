@@ -18,7 +18,7 @@ struct sp_shadow {
 	sp_queue *queue;
 	sp_thread_group *thread;
 	atomic_bool closing;
-	atomic_size_t bytes; /* of all tasks */
+	atomic_size_t bytes; /* of the requests and answers of all tasks */
 };
 
 /* A request and its answer, in its own arena. */
@@ -28,7 +28,7 @@ typedef struct task {
 	sp_model *model;
 	int64_t version;
 	double tolerance;
-	serving_processor_signature signature; /* its name */
+	serving_processor_signature signature; /* only its name is set */
 	sp_infer_request request;              /* for the outputs that were answered */
 	serving_processor_tensor *answered;    /* [request.output_count] */
 } task;
@@ -154,7 +154,7 @@ static void run_all(void *context)
 	sp_shadow *shadow = context;
 	task *t;
 
-	/* Of this thread alone; without the right to it, it has the priority of the others. */
+	/* Linux sets the priority of the thread alone.  If that is forbidden, nothing changes. */
 	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), LOWEST_PRIORITY);
 	while ((t = sp_queue_pop(shadow->queue)) != NULL) {
 		if (!atomic_load(&shadow->closing))

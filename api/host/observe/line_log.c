@@ -28,7 +28,7 @@ struct sp_line_log {
 	pthread_mutex_t lock; /* protects what follows */
 	pthread_cond_t filled;
 	bool closing, reopening;
-	half *filling, *writing; /* `writing` is the thread's while it writes */
+	half *filling, *writing; /* the thread writes `writing` without the lock */
 };
 
 static int open_file(const char *path)

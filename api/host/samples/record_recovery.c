@@ -46,7 +46,7 @@ static uint64_t whole_size(int fd, uint64_t size)
 	}
 }
 
-/* Takes the file if no process has it. */
+/* Finishes the file if no process has locked it. */
 static bool finish(int fd, const char *path)
 {
 	char closed[MAX_PATH];
