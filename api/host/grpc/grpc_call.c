@@ -76,7 +76,7 @@ sp_http_answer sp_grpc__head(sp_http_header headers[SP_GRPC_HEADERS], sp_content
 				.header_count = name != NULL ? 2 : 1};
 }
 
-/* Replaces the message by its compression. */
+/* Replaces the answer's message by its compressed form. */
 static sp_status compress(sp_grpc_call *call, sp_content_coding encoding, sp_error *err)
 {
 	sp_bytes message = {call->out.data + SP_GRPC_PREFIX, call->out.size - SP_GRPC_PREFIX};
@@ -138,7 +138,7 @@ static void answer(sp_grpc_call *call, sp_status status, sp_error *err)
 
 /* ------------------------------------------------------------------- requests */
 
-/* A body that is not one message. */
+/* Sets the error of a body that is not exactly one message. */
 static sp_status fail_framing(sp_grpc_call *call, const char *text, sp_error *err)
 {
 	call->code = SP_GRPC_INTERNAL;

@@ -6,13 +6,13 @@
 #include "api/host/routes/route_errors.h"
 #include "base/clock.h"
 
-/* Who answers a call. */
+/* The thread that answers a call and, for workers, where the message names the model. */
 typedef enum method_kind {
 	HERE,    /* the I/O thread: it is quick */
-	PREDICT, /* a worker; the message has a model_spec, a model_name or tasks */
-	INFER,
-	MULTI,
-	ORDER, /* the thread for orders, which may take long; sp_flags.orders_by_rpc */
+	PREDICT, /* a worker: model_spec */
+	INFER,   /* a worker: model_name */
+	MULTI,   /* a worker: tasks */
+	ORDER,   /* the thread for orders, if sp_flags.orders_by_rpc allows them */
 } method_kind;
 
 typedef struct method {
@@ -49,7 +49,7 @@ static const method methods[] = {
 	{"/grpc.health.v1.Health/Check", HERE, SP_REQUEST_HEALTH, sp_grpc__health_check},
 };
 
-/* NULL: there is no such method. */
+/* NULL if there is no such method. */
 static const method *find(sp_bytes path)
 {
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
@@ -58,7 +58,7 @@ static const method *find(sp_bytes path)
 	return NULL;
 }
 
-/* On a thread that was handed the call. */
+/* A queue's job: answers the call on the thread that took it. */
 static void compute(sp_serving *serving, sp_worker *worker, sp_http_request *request)
 {
 	const method *called = find(sp_http_request_head(request)->path);
@@ -126,7 +126,8 @@ bool sp_grpc_refuse(sp_serving *serving, sp_http_request *request, int status, c
 
 	if (!is_grpc(sp_http_request_head(request)))
 		return false;
-	if (status == 503 && atomic_load(&serving->draining)) /* try elsewhere, not later */
+	/* The client should try another server, not this one again. */
+	if (status == 503 && atomic_load(&serving->draining))
 		code = SP_GRPC_UNAVAILABLE;
 	(void)sp_grpc__failure(&failure, sp_http_request_label(request), code, text);
 	failure.answer.outcome = status;

@@ -54,7 +54,7 @@ static bool send(sp_http_stream *stream, sp_buffer *out)
 	return false;
 }
 
-/* Tells the state of the watched service, if it has changed. */
+/* Sends the state of the watched service if it has changed since the last message. */
 static bool tell(call *c, sp_http_stream *stream)
 {
 	sp_grpc_health health = sp_grpc__health(c->serving,
@@ -87,7 +87,7 @@ static sp_status watch(call *c, sp_bytes message, sp_error *err)
 	return SP_OK;
 }
 
-/* False: the stream has ended. */
+/* Answers a message of Watch or reflection; false: the stream has ended. */
 static bool answer(call *c, sp_http_stream *stream, sp_bytes message)
 {
 	sp_status status;
@@ -128,7 +128,7 @@ static bool answer_compressed(call *c, sp_http_stream *stream, sp_bytes message)
 
 /* --------------------------------------------------------------- one message */
 
-/* Makes a request of it, which is known by the message's id. */
+/* Makes a request of a message of INFER; its label is the message's id. */
 static bool ask(call *c, sp_http_stream *stream, const sp_grpc_frame *frame)
 {
 	sp_bytes id = frame->compressed ? (sp_bytes){"", 0} : sp_infer_message_id(frame->message);
