@@ -58,7 +58,7 @@ void sp_shard_scene_publish(uint32_t slice, int64_t full)
 					  .tables = tables,
 					  .count = 2};
 
-	assert_ok(sp_shard_holdings_publish(sp_shard_server_holdings(sp_shard_scene_servers[slice]),
+	assert_ok(sp_shard_versions_publish(sp_shard_server_versions(sp_shard_scene_servers[slice]),
 					    &version, &err),
 		  &err);
 	sp_table_destroy(made[0]);

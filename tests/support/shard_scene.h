@@ -20,7 +20,7 @@ enum {
 	SP_SHARD_SCENE_FULL = 42,
 	SP_SHARD_SCENE_CONTENT = 77,
 	SP_SHARD_SCENE_SLICES = 2,
-	SP_SHARD_SCENE_MANY = 1500, /* keys of a question */
+	SP_SHARD_SCENE_MANY = 1500, /* keys of a request */
 	SP_SHARD_SCENE_LONG_MS = 20000,
 };
 

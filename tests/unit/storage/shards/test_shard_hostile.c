@@ -19,7 +19,7 @@ typedef struct liar {
 	int listener;
 	const char *bytes;
 	size_t size;
-	bool echoes_id; /* of the question, into the answer */
+	bool echoes_id; /* of the request, into the answer */
 	bool greets;    /* it lies later */
 } liar;
 
@@ -35,7 +35,7 @@ static void answer_greeting(int fd)
 	sp_buffer_fini(&out);
 }
 
-/* Answers one question, or the one after the greeting, of one connection. */
+/* Answers one request, or the one after the greeting, of one connection. */
 static void lie(void *context)
 {
 	liar *l = context;
@@ -119,7 +119,7 @@ static void lies_are_no_answers(void **state)
 	sp_buffer_fini(&out);
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
 static void hostile_questions_end_their_connection(void **state)
 {
@@ -147,7 +147,7 @@ static void hostile_questions_end_their_connection(void **state)
 	sp_shard_scene_close(&s);
 }
 
-/* Many questions in one write, and byte by byte; answers are read late. */
+/* Many requests in one write, and byte by byte; answers are read late. */
 static void questions_come_in_any_pieces(void **state)
 {
 	enum { QUESTIONS = 2000 };
