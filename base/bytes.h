@@ -58,4 +58,10 @@ static inline bool sp_bytes_ends_with(sp_bytes a, const char *suffix)
 	return a.size >= n && (n == 0 || memcmp(a.data + a.size - n, suffix, n) == 0);
 }
 
+/* How many bytes of a text an error or a log line shows: the precision for "%.*s". */
+static inline int sp_bytes_shown(sp_bytes text, int most)
+{
+	return text.size < (size_t)most ? (int)text.size : most;
+}
+
 #endif

@@ -250,9 +250,37 @@ static sp_status publish(sp_tool *tool, const sp_config *config, const sp_publis
 	return status;
 }
 
-static sp_status read_and_publish(sp_tool *tool, const sp_config *config, sp_error *err)
+static sp_status go_back(sp_tool *tool, const sp_config *config, const sp_publish_options *options,
+			 sp_error *err)
 {
-	const char *text = tool->argument_count != 0 ? tool->arguments[0] : NULL;
+	const sp_redis_publication_options to = {.address = options->address,
+						 .is_cluster = options->is_cluster,
+						 .layout = options->layout,
+						 .model = options->model,
+						 .lock_seconds = options->lock_seconds,
+						 .patience_seconds = options->patience_seconds,
+						 .waits = true,
+						 .stop = &stop};
+	const sp_publish_flags *flags = &tool->publish;
+	sp_redis_version version;
+
+	(void)config;
+	SP_TRY(sp_redis_publication_go_back(&version, &to, flags->is_rollback ? -1 : flags->current,
+					    err));
+	report_version(tool, options, &version);
+	sp_report_close(&tool->report);
+	return SP_OK;
+}
+
+/* ------------------------------------------------------------------- what to do */
+
+typedef sp_status task(sp_tool *tool, const sp_config *config, const sp_publish_options *options,
+		       sp_error *err);
+
+/* `text`: the address; NULL: the configuration's.  `config` NULL: there is none. */
+static sp_status run(sp_tool *tool, const sp_config *config, const char *text, task *work,
+		     sp_error *err)
+{
 	sp_publish_options options;
 	sp_redis_address address;
 	sp_status status;
@@ -266,41 +294,19 @@ static sp_status read_and_publish(sp_tool *tool, const sp_config *config, sp_err
 	if (status == SP_OK)
 		status = read_options(&options, tool, &address, config, err);
 	if (status == SP_OK)
-		status = publish(tool, config, &options, err);
+		status = work(tool, config, &options, err);
 	sp_redis_address_fini(&address);
 	return status;
 }
 
-static sp_status go_back(sp_tool *tool, sp_error *err)
+static sp_status run_as_configured(sp_tool *tool, const char *text, task *work, sp_error *err)
 {
-	sp_redis_publication_options to;
-	sp_publish_options options;
-	sp_redis_address address;
-	sp_redis_version version;
+	sp_config config = {0};
 	sp_status status;
 
-	status = read_address(&address, tool, NULL, tool->path, err);
-	hide(tool->path);
-	tool->wrong_usage = status == SP_INVALID;
-	if (status == SP_OK)
-		status = read_options(&options, tool, &address, NULL, err);
-	if (status == SP_OK) {
-		to = (sp_redis_publication_options){.address = &address,
-						    .is_cluster = options.is_cluster,
-						    .layout = options.layout,
-						    .model = options.model,
-						    .lock_seconds = options.lock_seconds,
-						    .patience_seconds = options.patience_seconds,
-						    .waits = true,
-						    .stop = &stop};
-		status = sp_redis_publication_go_back(
-			&version, &to, tool->publish.is_rollback ? -1 : tool->publish.current, err);
-	}
-	if (status == SP_OK) {
-		report_version(tool, &options, &version);
-		sp_report_close(&tool->report);
-	}
-	sp_redis_address_fini(&address);
+	SP_TRY(sp_configuration_read(&config, tool, err));
+	status = run(tool, &config, text, work, err);
+	sp_config_fini(&config);
 	return status;
 }
 
@@ -310,23 +316,27 @@ static bool is_address(const char *word)
 	return strncmp(word, "redis", 5) == 0 && strstr(word, "://") != NULL;
 }
 
+/* Whether PATH is a configuration, and not the address: a name with no port is one, too. */
+static bool is_configuration(const sp_tool *tool)
+{
+	return tool->argument_count != 0 || sp_file_exists(tool->path) ||
+	       sp_bytes_ends_with(sp_bytes_of(tool->path), ".json");
+}
+
 sp_status sp_tool_publish(sp_tool *tool, sp_error *err)
 {
-	sp_config config = {0};
-	sp_status status;
+	const char *address = tool->argument_count != 0 ? tool->arguments[0] : NULL;
+	bool goes_back = tool->publish.is_rollback || tool->publish.current >= 0;
 
 	stop_on_signals();
-	if (tool->publish.is_rollback || tool->publish.current >= 0) {
-		if (tool->argument_count != 0)
-			return wrong(tool, err, "--current and --rollback take an address alone");
-		return go_back(tool, err);
-	}
+	if (goes_back && tool->location.path != NULL)
+		return wrong(tool, err,
+			     "--current and --rollback take a configuration or an address");
+	if (goes_back && !is_configuration(tool))
+		return run(tool, NULL, tool->path, go_back, err);
 	if (tool->location.path != NULL && tool->location.kind == SP_LOCATION_IMAGE)
 		return wrong(tool, err, "an image cannot be published: name its checkpoint");
 	if (is_address(tool->path))
 		return wrong(tool, err, "publish needs a PATH before the address of a Redis");
-	SP_TRY(sp_configuration_read(&config, tool, err));
-	status = read_and_publish(tool, &config, err);
-	sp_config_fini(&config);
-	return status;
+	return run_as_configured(tool, address, goes_back ? go_back : publish, err);
 }

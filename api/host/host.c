@@ -383,7 +383,7 @@ static sp_status start(sp_host *host, sp_error *err)
 	host->serving.scrapes = sp_request_queue_create(MAX_SCRAPES, 1);
 	if (host->serving.queue == NULL || host->serving.orders == NULL ||
 	    host->serving.scrapes == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the queues");
+		return sp_no_memory(err, "the queues");
 	SP_TRY(start_batching(host, runners, err));
 	SP_TRY(sp_workers_create(&host->workers, &host->serving, err));
 	return start_server(host, err);

@@ -3,11 +3,6 @@
 /* Longer ones are cut. */
 enum { MAX_PATH = 200, MAX_METHOD = 20 };
 
-static int shown(sp_bytes text, int most)
-{
-	return text.size < (size_t)most ? (int)text.size : most;
-}
-
 static bool is_clients(int status)
 {
 	return status < 500 || status == 501 || status == 505;
@@ -23,8 +18,8 @@ static void log_failure(sp_log_limit *limit, sp_log_level level, const sp_http_o
 	if (!sp_log_limit_begin(limit, level))
 		return;
 	sp_http_peer_print(peer, outcome->socket);
-	sp_log(level, "%.*s %.*s from %s is answered %d: %s", shown(method, MAX_METHOD),
-	       method.data, shown(path, MAX_PATH), path.data, peer, outcome->status,
+	sp_log(level, "%.*s %.*s from %s is answered %d: %s", sp_bytes_shown(method, MAX_METHOD),
+	       method.data, sp_bytes_shown(path, MAX_PATH), path.data, peer, outcome->status,
 	       outcome->reason);
 }
 

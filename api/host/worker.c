@@ -4,14 +4,13 @@ enum { FIRST_ARENA = 16 << 10 };
 
 sp_status sp_worker_init(sp_worker *worker, sp_budget *budget, sp_error *err)
 {
-	*worker = (sp_worker){.json = sp_json_request_create(),
+	*worker = (sp_worker){.json = sp_json_request_create(budget),
 			      .examples = sp_json_examples_create(budget),
 			      .v2 = sp_v2_request_create(budget),
 			      .arena = sp_arena_create(FIRST_ARENA)};
 	if (worker->json == NULL || worker->examples == NULL || worker->v2 == NULL ||
 	    worker->arena == NULL)
 		return sp_no_memory(err, "the workers");
-	sp_json_request_set_budget(worker->json, budget);
 	sp_arena_set_budget(worker->arena, budget);
 	return SP_OK;
 }

@@ -187,7 +187,7 @@ static void measure_decoding(decoding *d)
 	d->signature = (sp_host_signature){
 		.name = "serving_default", .inputs = d->inputs, .input_count = d->input_count};
 	d->set = (sp_host_signatures){&d->signature, 1, &d->signature};
-	d->request = sp_json_request_create();
+	d->request = sp_json_request_create(NULL);
 	snprintf(name, sizeof(name), "decode/%s", d->name);
 	report(name, d->body.size, decode, d);
 	sp_json_request_destroy(d->request);

@@ -450,11 +450,14 @@ size_t sp_embedding_expected_size(const sp_embedding *embedding, const sp_embedd
 		return SIZE_MAX;
 	if (policy->ssd != NULL && bytes > sp_ssd_store_cache_bytes(policy->ssd))
 		bytes = sp_ssd_store_cache_bytes(policy->ssd);
-	if (policy->redis != NULL && bytes > sp_redis_store_cache_bytes(policy->redis))
+	if (sp_load_policy_asks(policy, embedding->base)) {
+		if (bytes > sp_shard_store_cache_bytes(policy->shards))
+			bytes = sp_shard_store_cache_bytes(policy->shards);
+	} else if (policy->redis != NULL && sp_redis_store_is_divided(policy->redis)) {
+		bytes = 0;
+	} else if (policy->redis != NULL && bytes > sp_redis_store_cache_bytes(policy->redis)) {
 		bytes = sp_redis_store_cache_bytes(policy->redis);
-	if (sp_load_policy_asks(policy, embedding->base) &&
-	    bytes > sp_shard_store_cache_bytes(policy->shards))
-		bytes = sp_shard_store_cache_bytes(policy->shards);
+	}
 	defaults = spec->default_row_count * spec->dim * sizeof(float); /* in memory already */
 	return sp_size_add(&bytes, bytes, defaults) ? bytes : SIZE_MAX;
 }

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
+#include "base/size.h"
 #include "model_loader/checkpoint/bundle.h"
 #include "model_loader/version/model_internal.h"
 #include "model_loader/version/weights_internal.h"
@@ -265,6 +266,7 @@ static sp_status check_memory(const sp_weights *weights, size_t limit, sp_error 
 {
 	/* Values computed from variables are about as large as these. */
 	size_t bytes = 2 * weights->values->environment->restored_bytes, count = 0;
+	const sp_redis_store *redis = weights->values->environment->policy.redis;
 	bool *read = sp_weights__read_resources(weights);
 	const char **names = sp_alloc_zero(weights->resources->count + 1, sizeof(*names));
 	sp_status status = read != NULL && names != NULL
@@ -274,6 +276,9 @@ static sp_status check_memory(const sp_weights *weights, size_t limit, sp_error 
 	for (size_t i = 0; status == SP_OK && limit != 0 && i < weights->resources->count; i++)
 		if (read[i] && weights->resources->items[i].kind == SP_RESOURCE_EMBEDDING)
 			status = expect(weights, i, names, &count, &bytes, err);
+	if (redis != NULL && sp_redis_store_is_divided(redis) && count != 0 &&
+	    !sp_size_add(&bytes, bytes, sp_redis_store_cache_bytes(redis)))
+		bytes = SIZE_MAX;
 	sp_free(read);
 	sp_free(names);
 	if (status != SP_OK || limit == 0 || bytes <= limit)
@@ -298,6 +303,8 @@ static sp_status load(sp_weights *weights, const sp_weights_options *options, sp
 	SP_TRY(sp_weights__check_delta(weights, err));
 	SP_TRY(check_memory(weights, options->memory_limit, err));
 	SP_TRY(complete_all(weights, err));
+	if (weights->base == NULL && options->redis != NULL)
+		SP_TRY(sp_redis_store_divide(options->redis, err));
 	if (weights->base == NULL)
 		sp_embedding_set_use_image(&values->environment->embeddings);
 	SP_TRY(sp_snapshot_build(&values->snapshot, model->program, weights->resources, err));

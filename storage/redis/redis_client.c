@@ -229,6 +229,12 @@ static bool is_by_replica(sp_redis_link *link, const sp_redis_owed *owed)
 	       sp_redis__map_find(link->client, command->slot, false) != link;
 }
 
+static void ask_master(sp_redis_client *client, const sp_redis_owed *owed)
+{
+	owed->batch->commands[owed->command].needs_master = true;
+	route(client, owed->batch, owed->command);
+}
+
 /* The answer is the command's, unless the master is to be asked for a better one. */
 static void end_command(sp_redis_link *link, const sp_redis_owed *owed)
 {
@@ -239,8 +245,7 @@ static void end_command(sp_redis_link *link, const sp_redis_owed *owed)
 
 	if (sink != NULL && sink->ended != NULL &&
 	    sink->ended(owed->batch->how.owner, owed->command, &ending) && ending.by_replica) {
-		owed->batch->commands[owed->command].needs_master = true;
-		route(link->client, owed->batch, owed->command);
+		ask_master(link->client, owed);
 		return;
 	}
 	sp_redis__batch_close(owed->batch, error);
@@ -258,6 +263,11 @@ void sp_redis__client_answered(sp_redis_link *link, const sp_redis_owed *owed)
 	}
 	if (redirect(link, owed))
 		return;
+	/* A replica that loads or has lost its master does not hold the command up. */
+	if (is_for_later(link->error) && is_by_replica(link, owed)) {
+		ask_master(link->client, owed);
+		return;
+	}
 	if (is_for_later(link->error) && (!fails_fast || starts(link->error, "TRYAGAIN"))) {
 		park(link->client, owed->batch, owed->command, fails_fast ? SOON_MS : LATER_MS,
 		     link->error);

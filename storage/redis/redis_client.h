@@ -11,7 +11,7 @@
 /*
  * A client of one Redis server, or of a Redis Cluster.
  *
- * There is one connection per server of a cluster, and there are two to a single server: reading
+ * There is one connection per server of a cluster, and there are eight to a single server: reading
  * batches take turns, since Redis answers all that it has read of a connection before it writes.
  * Answers are read by a caller that waits, or else by the client's thread.  The thread connects
  * and reconnects by itself, with growing pauses, and in a cluster keeps to the map of slots
@@ -19,7 +19,8 @@
  * after the other, each to the server that has its key, and waits for the answers or leaves.
  *
  * A command whose connection is lost, or whose slot moves, is sent again until the batch's
- * deadline: commands must have the same effect when they are run twice.
+ * deadline: commands must have the same effect when they are run twice.  What a replica cannot
+ * answer now (LOADING, MASTERDOWN) is sent to the slot's master.
  *
  * Memory: batches are used again, with their buffers.  A caller that leaves at its deadline
  * releases its batch; the memory stays until Redis has answered or the connection is lost.  There

@@ -258,6 +258,16 @@ size_t sp_redis_store_cache_bytes(const sp_redis_store *store)
 	return store->remote.options.cache_bytes;
 }
 
+bool sp_redis_store_is_divided(const sp_redis_store *store)
+{
+	return store->layout != SP_REDIS_VERSIONED;
+}
+
+sp_status sp_redis_store_divide(sp_redis_store *store, sp_error *err)
+{
+	return sp_remote_store_divide(&store->remote, err);
+}
+
 bool sp_redis_store_take_loss(sp_redis_store *store)
 {
 	return atomic_exchange(&store->has_loss, false);

@@ -43,7 +43,7 @@ typedef struct sp_redis_store_options {
 	int64_t keep_s;      /* hps, tfra; 0: what is in memory does not age */
 	int64_t patience_ms; /* of opening; 0: 5000 */
 
-	size_t cache_bytes; /* memory of each table */
+	size_t cache_bytes; /* memory of each table; but see sp_redis_store_divide() */
 	sp_row_cache_policy policy;
 	sp_row_file_options file; /* folder NULL: none */
 } sp_redis_store_options;
@@ -61,6 +61,15 @@ sp_redis_store *sp_redis_store_retain(sp_redis_store *store);
 void sp_redis_store_release(sp_redis_store *store);
 
 size_t sp_redis_store_cache_bytes(const sp_redis_store *store);
+
+/* Whether all tables together have cache_bytes: nobody knows how many rows each has. */
+bool sp_redis_store_is_divided(const sp_redis_store *store);
+
+/*
+ * Then: gives each table its part, in which it holds as many rows as the others; until then it
+ * holds sixteen.  Call it after the last table was opened, and before the first read.
+ */
+SP_MUST_CHECK sp_status sp_redis_store_divide(sp_redis_store *store, sp_error *err);
 
 /*
  * Whether Redis was met without rows of the version that it once had, in our layout, since this was

@@ -575,15 +575,44 @@ static size_t most_rows(const sp_remote_shelf *shelf)
 	return shelf->row_count < SIZE_MAX / 4 ? 2 * shelf->row_count + SPARE_ROWS : 0;
 }
 
-static sp_status open_cache(sp_remote_shelf *shelf, sp_error *err)
+static bool is_counted(const sp_remote_shelf *shelf)
 {
-	const sp_remote_store *store = shelf->store;
-	const sp_row_cache_options cache = {.row_size = sp_remote__kept_size(shelf),
-					    .cap_bytes = store->options.cache_bytes,
-					    .max_rows = most_rows(shelf),
-					    .policy = store->options.policy};
+	return shelf->row_count != SIZE_MAX;
+}
 
-	return sp_row_cache_create(&shelf->cache, &cache, err);
+static sp_status open_cache(sp_row_cache **out, const sp_remote_shelf *shelf, size_t cap_bytes,
+			    sp_error *err)
+{
+	const sp_row_cache_options cache = {.row_size = sp_remote__kept_size(shelf),
+					    .cap_bytes = cap_bytes,
+					    .max_rows = most_rows(shelf),
+					    .policy = shelf->store->options.policy};
+
+	return sp_row_cache_create(out, &cache, err);
+}
+
+static size_t size_with_key(const sp_remote_shelf *shelf)
+{
+	return sp_remote__kept_size(shelf) + sizeof(int64_t);
+}
+
+sp_status sp_remote_store_divide(sp_remote_store *store, sp_error *err)
+{
+	size_t total = 0;
+
+	for (const sp_remote_shelf *shelf = store->shelves; shelf != NULL; shelf = shelf->next)
+		total += is_counted(shelf) ? 0 : size_with_key(shelf);
+	for (sp_remote_shelf *shelf = store->shelves; shelf != NULL; shelf = shelf->next) {
+		__uint128_t bytes = (__uint128_t)store->options.cache_bytes * size_with_key(shelf);
+		sp_row_cache *cache;
+
+		if (is_counted(shelf))
+			continue;
+		SP_TRY(open_cache(&cache, shelf, (size_t)(bytes / total), err));
+		sp_row_cache_destroy(shelf->cache);
+		shelf->cache = cache;
+	}
+	return SP_OK;
 }
 
 sp_status sp_remote_tier_open(sp_tier **out, sp_remote_shelf *shelf, sp_error *err)
@@ -593,7 +622,8 @@ sp_status sp_remote_tier_open(sp_tier **out, sp_remote_shelf *shelf, sp_error *e
 	sp_status status;
 
 	SP_NEED_MEMORY(tier, err, "table '%s' in %s", shelf->name, store->source->title);
-	status = open_cache(shelf, err);
+	status = open_cache(&shelf->cache, shelf,
+			    is_counted(shelf) ? store->options.cache_bytes : 1, err);
 	if (status != SP_OK) {
 		sp_free(tier);
 		return status;

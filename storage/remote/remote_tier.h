@@ -178,7 +178,7 @@ enum { SP_REMOTE_CHAINS = 1 << 15 };
 typedef struct sp_remote_options {
 	int64_t limit_ms;   /* of a call; 0: 5 */
 	bool fails;         /* a call without an answer in time fails */
-	size_t cache_bytes; /* memory of each table */
+	size_t cache_bytes; /* memory of each table; of all together that are not counted */
 	sp_row_cache_policy policy;
 	sp_row_file_options file; /* folder NULL: none */
 } sp_remote_options;
@@ -218,6 +218,12 @@ void sp_remote_store_release(sp_remote_store *store);
  * The tier of a shelf, which is described but has no cache yet.  It holds a reference to the store.
  */
 SP_MUST_CHECK sp_status sp_remote_tier_open(sp_tier **out, sp_remote_shelf *shelf, sp_error *err);
+
+/*
+ * Divides cache_bytes among the shelves whose number of rows is unknown: each holds as many rows.
+ * Until then such a shelf holds sixteen.  After the last tier was opened, before the first read.
+ */
+SP_MUST_CHECK sp_status sp_remote_store_divide(sp_remote_store *store, sp_error *err);
 
 /* ---- for remote_tier.c ---- */
 

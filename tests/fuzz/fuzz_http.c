@@ -5,6 +5,7 @@
 #include "api/host/http/http_head.h"
 #include "api/host/observe/trace_context.h"
 #include "api/host/routes/route_path.h"
+#include "base/hex.h"
 #include "tests/support/fuzz.h"
 
 /*
@@ -62,10 +63,10 @@ static void check_trace(const sp_http_head *head)
 			abort();
 		return;
 	}
-	sp_trace_print_id(text, trace.trace_id, SP_TRACE_ID);
+	sp_hex_print(text, trace.trace_id, SP_TRACE_ID);
 	if (memcmp(header.data + 3, text, strlen(text)) != 0)
 		abort();
-	sp_trace_print_id(text, trace.parent_id, SP_SPAN_ID);
+	sp_hex_print(text, trace.parent_id, SP_SPAN_ID);
 	if (memcmp(header.data + 36, text, strlen(text)) != 0)
 		abort();
 }

@@ -66,7 +66,7 @@ static void check_answer(const sp_json_parsed *parsed, bool row)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	sp_json_request *request = sp_json_request_create();
+	sp_json_request *request = sp_json_request_create(NULL);
 	char *text = malloc(size + 1);
 	sp_error err;
 

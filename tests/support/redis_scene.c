@@ -191,6 +191,7 @@ void sp_redis_scene_open(sp_redis_scene *s, const sp_redis_store_options *option
 
 		assert_ok(sp_redis_tier_open(&s->tiers[t], s->store, &table, &err), &err);
 	}
+	assert_ok(sp_redis_store_divide(s->store, &err), &err);
 }
 
 void sp_redis_scene_close(sp_redis_scene *s)

@@ -164,6 +164,21 @@ static void versions_side_by_side(void **state)
 	      ":tensorflow:serving:request_count{model_name=\"b\",status=\"OK\"} 1");
 }
 
+static void a_model_says_what_it_waits_for(void **state)
+{
+	(void)state;
+	write_config("{\"models\": [{\"name\": \"later\", \"base_path\": \"@/later\"}]}");
+	assert_true(start(NULL));
+	assert_answer("/v1/models/later:predict", 503,
+		      "Servable not found for request: Latest(later): no version to serve has been "
+		      "found in ");
+	await("/healthz/ready", "\"model later: no version to serve has been found in ");
+	await("/healthz/ready", "/later yet\"");
+	write_version("later", 1, 1, 10);
+	await("/healthz/ready", "true");
+	assert_answer("/v1/models/later:predict", 200, "[30.0]");
+}
+
 static void versions_come_and_go(void **state)
 {
 	(void)state;
@@ -174,7 +189,9 @@ static void versions_come_and_go(void **state)
 		     "{\"name\": \"later\", \"base_path\": \"@/later\"}]}");
 	assert_true(start("--num_load_threads=2"));
 	assert_answer("/v1/models/a:predict", 200, "[30.0]");
-	assert_answer("/v1/models/later:predict", 404, "Servable not found");
+	assert_answer("/v1/models/later:predict", 404,
+		      "Servable not found for request: Latest(later): no version to serve has been "
+		      "found in ");
 	assert_int_equal(call("GET", "/healthz/ready", NULL)->status, 503);
 	write_version("a", 2, 1, 20);
 	await("/v1/models/a/versions/2", "AVAILABLE");
@@ -591,6 +608,7 @@ int main(void)
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		CASE(versions_side_by_side),
+		CASE(a_model_says_what_it_waits_for),
 		CASE(versions_come_and_go),
 		CASE(a_broken_model_hurts_no_other),
 		CASE(a_processor_that_cannot_be_opened_says_why_and_is_tried_again),

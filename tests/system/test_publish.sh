@@ -114,6 +114,20 @@ check 'which is current then' has_full 10 parts
 check 'to a version by its step' tool 0 --current=20 --name=parts \
 	"--password_file=$work/password" "unix:$socket"
 check 'which is current, too' has_full 20 parts
+cat >"$work/parts.json" <<-EOF
+	{"model_name": "parts", "savedmodel_dir": "$model", "signature_name": "serving_default",
+	 "model_store_type": "local", "serialize_protocol": "protobuf", "feature_store_type": "redis",
+	 "redis_url": "unix:$socket", "redis_password": "$secret"}
+EOF
+check 'a configuration says which Redis and model' tool 0 --rollback "$work/parts.json"
+check 'of which the former version is current then' has_full 10 parts
+check 'unless the address is given, too' tool 1 --current=20 --patience_seconds=1 \
+	"$work/parts.json" 127.0.0.1:1
+check 'and a version by its step is the current one' tool 0 --current=20 "$work/parts.json"
+check 'with a configuration, too' has_full 20 parts
+check 'a configuration that is not there' tool 1 --rollback "$work/none.json"
+check 'is not an address' says 'none.json: No such file'
+check 'a checkpoint is neither' tool 2 --rollback "$first"
 check 'but not to one that never was' tool 1 --current=30 --name=parts \
 	"--password_file=$work/password" "unix:$socket"
 check 'and what is current stays' has_full 20 parts

@@ -14,7 +14,7 @@ static void begin_json(sp_document *d, const char *name)
 	d->has_members = true;
 	if (name == NULL)
 		return;
-	sp_json_write_string(d->out, sp_bytes_of(name));
+	sp_json_text_append(d->out, sp_bytes_of(name));
 	sp_buffer_append_char(d->out, ':');
 }
 
@@ -91,7 +91,7 @@ void sp_document_text(sp_document *d, const char *name, uint32_t number, sp_byte
 {
 	if (d->is_json) {
 		begin_json(d, name);
-		sp_json_write_string(d->out, value);
+		sp_json_text_append(d->out, value);
 	} else if (number != 0) {
 		sp_message_put_text(d->out, number, value);
 	}

@@ -7,6 +7,7 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
+#include "base/hex.h"
 #include "base/words.h"
 
 enum { SHA1_SIZE = 20, MD5_SIZE = 16, BASE64_SHA1 = 28, MAX_SIGNED = 8 << 10 };
@@ -26,8 +27,7 @@ static bool md5_hex(char out[2 * MD5_SIZE + 1], sp_bytes body)
 	if (EVP_Digest(body.data, body.size, digest, &size, EVP_md5(), NULL) != 1 ||
 	    size != MD5_SIZE)
 		return false;
-	for (unsigned i = 0; i < size; i++)
-		snprintf(out + 2 * i, 3, "%02x", digest[i]);
+	sp_hex_print(out, digest, size);
 	return true;
 }
 

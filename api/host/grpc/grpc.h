@@ -20,9 +20,7 @@ bool sp_grpc_is_call(const sp_http_request *request);
 /* Answers the call or puts it into a queue of `serving`. */
 void sp_grpc_route(sp_serving *serving, sp_http_request *request);
 
-/*
- * An sp_http_stream_opener (http_stream.h) for the methods with streams.
- */
+/* An sp_http_stream_opener (http_stream.h) for the methods with streams. */
 const sp_http_stream_handler *sp_grpc_open_stream(sp_serving *serving, sp_http_stream *stream,
 						  const sp_http_head *head, void **state);
 

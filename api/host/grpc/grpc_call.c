@@ -276,22 +276,26 @@ static sp_status acquire(sp_grpc_call *call, sp_servable *out, sp_model_selector
 
 	sp_route__use_headers(selector, call->request);
 	status = sp_models_acquire(call->serving->models, selector, out, err);
-
 	if (status == SP_BUSY) /* the first version is still loading */
 		call->code = SP_GRPC_UNAVAILABLE;
 	return status;
 }
 
+sp_status sp_grpc__select(sp_model_selector *out, const sp_model_spec *spec, sp_error *err)
+{
+	*out = (sp_model_selector){.name = spec->name,
+				   .has_version = spec->has_version,
+				   .version = spec->version,
+				   .label = spec->label};
+	return spec->name.size != 0 ? SP_OK : sp_error_set(err, SP_INVALID, "Missing ModelSpec");
+}
+
 sp_status sp_grpc__acquire(sp_grpc_call *call, sp_servable *out, const sp_model_spec *spec,
 			   sp_error *err)
 {
-	sp_model_selector selector = {.name = spec->name,
-				      .has_version = spec->has_version,
-				      .version = spec->version,
-				      .label = spec->label};
+	sp_model_selector selector;
 
-	if (spec->name.size == 0)
-		return sp_error_set(err, SP_INVALID, "Missing ModelSpec");
+	SP_TRY(sp_grpc__select(&selector, spec, err));
 	return acquire(call, out, &selector, err);
 }
 
@@ -310,17 +314,7 @@ sp_status sp_grpc__acquire_named(sp_grpc_call *call, sp_servable *out, sp_bytes 
 			return sp_error_set(err, SP_INVALID,
 					    "failed to get model version from specified version "
 					    "string '%.*s'",
-					    (int)(version.size < 64 ? version.size : 64),
-					    version.data);
+					    sp_bytes_shown(version, 64), version.data);
 	}
 	return acquire(call, out, &selector, err);
-}
-
-sp_model_spec sp_grpc__answer_spec(const sp_model_spec *asked, const sp_servable *servable,
-				   const serving_processor_signature *signature)
-{
-	return (sp_model_spec){.name = asked->name,
-			       .signature_name = sp_bytes_of(signature->name),
-			       .has_version = true,
-			       .version = servable->version};
 }

@@ -32,9 +32,7 @@ typedef sp_status sp_grpc_handler(sp_grpc_call *call, sp_error *err);
 void sp_grpc__call(sp_serving *serving, sp_http_request *request, sp_message_memory *memory,
 		   sp_grpc_handler *handler);
 
-/*
- * The same on the I/O thread.  A compressed message must be small.
- */
+/* The same on the I/O thread.  A compressed message must be small. */
 void sp_grpc__call_here(sp_serving *serving, sp_http_request *request, sp_grpc_handler *handler);
 
 /*
@@ -82,6 +80,10 @@ sp_status sp_grpc__error(sp_grpc_call *call, sp_grpc_code code, sp_status status
 /* What ends the run of a call. */
 sp_infer_limits sp_grpc__limits(const sp_grpc_call *call);
 
+/* What a ModelSpec selects; SP_INVALID if it names no model. */
+SP_MUST_CHECK sp_status sp_grpc__select(sp_model_selector *out, const sp_model_spec *spec,
+					sp_error *err);
+
 /* Holds the model version of a ModelSpec.  Errors: as of sp_models_acquire(), with their code. */
 SP_MUST_CHECK sp_status sp_grpc__acquire(sp_grpc_call *call, sp_servable *out,
 					 const sp_model_spec *spec, sp_error *err);
@@ -89,9 +91,5 @@ SP_MUST_CHECK sp_status sp_grpc__acquire(sp_grpc_call *call, sp_servable *out,
 /* The same by a model's name and version as the Open Inference Protocol gives them. */
 SP_MUST_CHECK sp_status sp_grpc__acquire_named(sp_grpc_call *call, sp_servable *out, sp_bytes name,
 					       sp_bytes version, sp_error *err);
-
-/* The ModelSpec of an answer. */
-sp_model_spec sp_grpc__answer_spec(const sp_model_spec *asked, const sp_servable *servable,
-				   const serving_processor_signature *signature);
 
 #endif

@@ -48,13 +48,8 @@ static void put_metadata(sp_grpc_call *call, const sp_servable *servable)
 	sp_document_mark entry;
 	sp_buffer *out = &call->out;
 	size_t content;
-	char *at;
 
-	at = sp_buffer_reserve(out, sp_wire_field_size(sp_model_spec_size(&spec)));
-	if (at != NULL)
-		sp_model_spec_put(
-			sp_wire_put_header((unsigned char *)at, SPEC, sp_model_spec_size(&spec)),
-			&spec);
+	sp_model_spec_append(out, SPEC, &spec);
 	entry = sp_document_open_entry(&d, "signature_def", METADATA);
 	sp_message_put_text(out, TYPE_URL, sp_bytes_of(type));
 	content = sp_message_open(out, CONTENT);
@@ -80,18 +75,13 @@ sp_status sp_grpc__get_model_metadata(sp_grpc_call *call, sp_error *err)
 
 sp_status sp_grpc__get_model_status(sp_grpc_call *call, sp_error *err)
 {
-	sp_model_selector selector = {0};
+	sp_model_selector selector;
 	sp_document d = document(call);
 	sp_version_statuses list;
 	sp_model_spec spec;
 
 	SP_TRY(sp_model_spec_find(&spec, call->message, err));
-	if (spec.name.size == 0)
-		return sp_error_set(err, SP_INVALID, "Missing ModelSpec");
-	selector = (sp_model_selector){.name = spec.name,
-				       .has_version = spec.has_version,
-				       .version = spec.version,
-				       .label = spec.label};
+	SP_TRY(sp_grpc__select(&selector, &spec, err));
 	SP_TRY(sp_models_statuses(call->serving->models, &selector, &list, call->memory.arena,
 				  err));
 	sp_describe_statuses(&d, &list);

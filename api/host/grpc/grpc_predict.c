@@ -181,7 +181,7 @@ static sp_status run_task(sp_grpc_call *call, const held *h, const resolved_task
 
 	SP_TRY(sp_examples_run(&result, &h->servable, task->signature, task->method, examples,
 			       count, &h->run.limits, err));
-	answered = sp_grpc__answer_spec(&task->task->spec, &h->servable, task->signature);
+	answered = sp_message_answered_spec(&h->servable, task->signature);
 	status = sp_examples_message_add(&call->out, &result, &answered, err);
 	sp_examples_result_fini(&result);
 	return status;

@@ -134,7 +134,7 @@ static sp_status decode(z_stream *stream, sp_buffer *out, size_t sent, sp_error 
 		if (result == Z_STREAM_END)
 			break;
 		if (result == Z_MEM_ERROR)
-			return sp_error_set(err, SP_NO_MEMORY, "no memory for the body");
+			return sp_no_memory(err, "the body");
 		/* Z_BUF_ERROR or a chunk that is not full: the input has ended. */
 		if (result != Z_OK || stream->avail_out != 0)
 			return sp_error_set(err, SP_INVALID, "the compressed body is malformed");
@@ -158,7 +158,7 @@ sp_status sp_content_decode(sp_buffer *out, sp_content_coding coding, sp_bytes d
 		return out->failed ? too_large(err) : SP_OK;
 	}
 	if (inflateInit2(&stream, window_of(coding)) != Z_OK)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the body");
+		return sp_no_memory(err, "the body");
 	stream.next_in = (z_const Bytef *)data.data;
 	stream.avail_in = (uInt)data.size;
 	status = decode(&stream, out, data.size, err);

@@ -381,7 +381,7 @@ static void set_json_error(sp_http_request *request, int status, const char *tex
 	snprintf(request->reason, sizeof(request->reason), "%s", text);
 	sp_buffer_clear(&request->out);
 	sp_buffer_append_text(&request->out, "{\"error\":");
-	sp_json_write_string(&request->out, sp_bytes_of(text));
+	sp_json_text_append(&request->out, sp_bytes_of(text));
 	sp_buffer_append_text(&request->out, "}");
 }
 

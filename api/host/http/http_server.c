@@ -435,12 +435,12 @@ static sp_status loop_init(sp_http_loop *loop, sp_http_server *server, sp_error 
 		return sp_error_set(err, SP_IO, "cannot make an event loop: %s", strerror(errno));
 	loop->input = sp_alloc(SP_HTTP_INPUT_BYTES);
 	if (loop->input == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an event loop");
+		return sp_no_memory(err, "an event loop");
 	loop->wake = event_new(loop->base, loop->answers.wake_fd, EV_READ | EV_PERSIST, on_wake,
 			       loop);
 	loop->accept_again = event_new(loop->base, -1, 0, accept_again, loop);
 	if (loop->wake == NULL || loop->accept_again == NULL || event_add(loop->wake, NULL) != 0)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an event loop");
+		return sp_no_memory(err, "an event loop");
 	SP_TRY(add_listeners(loop, server, err));
 	set_accepting(loop, true);
 	return SP_OK;

@@ -300,7 +300,7 @@ static sp_status decode(sp_bytes inside, sp_bytes *out, sp_arena *arena, sp_erro
 	char *to = copy;
 
 	if (copy == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a string");
+		return sp_no_memory(err, "a string");
 	while (reader.at != end) {
 		if (*reader.at == '\\')
 			SP_TRY(read_escape(&reader, &to, err));
@@ -402,7 +402,7 @@ static sp_status skip_enter(sp_json_reader *reader, nesting *n, sp_json_kind kin
 		return SP_OK;
 	}
 	if (!nesting_push(n, object))
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for nested JSON");
+		return sp_no_memory(err, "nested JSON");
 	return object ? skip_key(reader, err) : SP_OK;
 }
 

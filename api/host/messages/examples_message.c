@@ -199,21 +199,11 @@ static void put_result(sp_buffer *out, uint32_t number, const sp_examples_result
 	sp_message_close(out, whole);
 }
 
-static void put_spec(sp_buffer *out, uint32_t number, const sp_model_spec *spec)
-{
-	size_t opened = sp_message_open(out, number);
-	char *at = sp_buffer_reserve(out, sp_model_spec_size(spec));
-
-	if (at != NULL)
-		sp_model_spec_put((unsigned char *)at, spec);
-	sp_message_close(out, opened);
-}
-
 sp_status sp_examples_message_encode(sp_buffer *out, const sp_examples_result *result,
 				     const sp_model_spec *spec, sp_error *err)
 {
 	put_result(out, SP_EXAMPLES_RESULT, result);
-	put_spec(out, SP_EXAMPLES_RESULT_SPEC, spec);
+	sp_model_spec_append(out, SP_EXAMPLES_RESULT_SPEC, spec);
 	return out->failed ? sp_no_memory(err, "the response") : SP_OK;
 }
 
@@ -222,7 +212,7 @@ sp_status sp_examples_message_add(sp_buffer *out, const sp_examples_result *resu
 {
 	size_t opened = sp_message_open(out, SP_MULTI_RESULTS);
 
-	put_spec(out, SP_INFERENCE_SPEC, spec);
+	sp_model_spec_append(out, SP_INFERENCE_SPEC, spec);
 	put_result(out,
 		   result->method == SP_EXAMPLES_CLASSIFY ? SP_INFERENCE_CLASSIFICATION
 							  : SP_INFERENCE_REGRESSION,

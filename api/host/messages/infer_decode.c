@@ -209,10 +209,7 @@ sp_status sp_infer_raw_decode(serving_processor_tensor *tensor, sp_bytes raw, sp
 		return sp_error_set(err, SP_INVALID, "%zu bytes of values, but the shape needs %zu",
 				    raw.size, bytes);
 	if (tensor->dtype == SERVING_PROCESSOR_BOOL)
-		for (size_t i = 0; i < raw.size; i++)
-			if ((unsigned char)raw.data[i] > 1)
-				return sp_error_set(err, SP_INVALID,
-						    "a bool that is neither 0 nor 1");
+		SP_TRY(sp_message_check_bools(raw, err));
 	tensor->data = raw.data != NULL ? raw.data : "";
 	return SP_OK;
 }

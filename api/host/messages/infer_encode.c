@@ -9,19 +9,10 @@
 #include "base/utf8.h"
 #include "base/wire.h"
 
-static size_t dims_size(const serving_processor_tensor *tensor)
-{
-	size_t size = 0;
-
-	for (int i = 0; i < tensor->rank; i++)
-		size += sp_wire_varint_size((uint64_t)tensor->dims[i]);
-	return size;
-}
-
 /* Bytes of an InferOutputTensor. */
 static size_t output_size(const serving_processor_tensor *tensor)
 {
-	size_t dims = dims_size(tensor);
+	size_t dims = sp_tensor_packed_dims_size(tensor);
 
 	return sp_wire_text_size(sp_bytes_of(tensor->name)) +
 	       sp_wire_text_size(sp_bytes_of(sp_infer_datatype(tensor->dtype))) +
@@ -36,7 +27,7 @@ static unsigned char *put_output(unsigned char *at, const serving_processor_tens
 			      sp_bytes_of(sp_infer_datatype(tensor->dtype)));
 	if (tensor->rank == 0)
 		return at;
-	at = sp_wire_put_header(at, SP_INFER_TENSOR_SHAPE, dims_size(tensor));
+	at = sp_wire_put_header(at, SP_INFER_TENSOR_SHAPE, sp_tensor_packed_dims_size(tensor));
 	for (int i = 0; i < tensor->rank; i++)
 		at = sp_wire_put_varint(at, (uint64_t)tensor->dims[i]);
 	return at;

@@ -48,8 +48,10 @@ SP_MUST_CHECK sp_status sp_infer_message_decode(sp_message_inputs *out,
 SP_MUST_CHECK sp_status sp_infer_message_find(serving_processor_tensor *out, sp_bytes name,
 					      sp_bytes message, sp_arena *arena, sp_error *err);
 
-/* Appends a ModelInferResponse with the outputs, [count].  SP_UNSUPPORTED for a type without a
- * datatype, SP_NO_MEMORY. */
+/*
+ * Appends a ModelInferResponse with the outputs, [count].  SP_UNSUPPORTED for a type without a
+ * datatype, SP_NO_MEMORY.
+ */
 SP_MUST_CHECK sp_status sp_infer_message_encode(sp_buffer *out,
 						const serving_processor_tensor *outputs,
 						size_t count, const sp_infer_head *head,
@@ -67,8 +69,8 @@ SP_MUST_CHECK sp_status sp_infer_take_input(serving_processor_tensor **out,
 
 /* Appends a requested output; there is room for all of the signature. */
 SP_MUST_CHECK sp_status sp_infer_take_output(sp_message_inputs *inputs, sp_bytes name,
-
 					     sp_error *err);
+
 /*
  * Appends the ModelStreamInferResponse to a request with that id which has failed.  Of the text,
  * bytes of control characters and of no character become '?'.

@@ -15,6 +15,14 @@ sp_status sp_message_read(sp_bytes message, const sp_wire_place *places, size_t 
 	return sp_wire_read(message, places, count) ? SP_OK : sp_message_malformed(err);
 }
 
+sp_status sp_message_check_bools(sp_bytes bools, sp_error *err)
+{
+	for (size_t i = 0; i < bools.size; i++)
+		if ((unsigned char)bools.data[i] > 1)
+			return sp_error_set(err, SP_INVALID, "a bool that is neither 0 nor 1");
+	return SP_OK;
+}
+
 sp_status sp_message_get_text(sp_bytes *out, sp_bytes text, sp_error *err)
 {
 	*out = text;

@@ -31,6 +31,9 @@ static inline sp_status sp_message_end(const sp_wire *wire, sp_error *err)
 SP_MUST_CHECK sp_status sp_message_read(sp_bytes message, const sp_wire_place *places, size_t count,
 					sp_error *err);
 
+/* SP_INVALID if a byte, which is a bool, is neither 0 nor 1. */
+SP_MUST_CHECK sp_status sp_message_check_bools(sp_bytes bools, sp_error *err);
+
 /* Sets a text; malformed if it is not UTF-8. */
 SP_MUST_CHECK sp_status sp_message_get_text(sp_bytes *out, sp_bytes text, sp_error *err);
 
@@ -41,7 +44,7 @@ SP_MUST_CHECK sp_status sp_message_join(sp_bytes *out, sp_bytes part, sp_arena *
 /* How many bytes of a text of the client an error shows. */
 static inline int sp_message_shown(sp_bytes text)
 {
-	return (int)(text.size < 256 ? text.size : 256);
+	return sp_bytes_shown(text, 256);
 }
 
 enum { SP_MESSAGE_ORDER = 256 };

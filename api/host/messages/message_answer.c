@@ -41,14 +41,13 @@ sp_status sp_message_run_inputs(const sp_message_run *run, const sp_message_inpu
 	return sp_infer_run(run->servable, &request, &run->limits, result, err);
 }
 
-/* The model_spec of an answer. */
-static sp_model_spec spec_of(const sp_message_run *run,
-			     const serving_processor_signature *signature)
+sp_model_spec sp_message_answered_spec(const sp_servable *servable,
+				       const serving_processor_signature *signature)
 {
-	return (sp_model_spec){.name = sp_bytes_of(run->servable->model->name),
+	return (sp_model_spec){.name = sp_bytes_of(servable->model->name),
 			       .signature_name = sp_bytes_of(signature->name),
 			       .has_version = true,
-			       .version = run->servable->version};
+			       .version = servable->version};
 }
 
 sp_status sp_message_answer_predict(sp_buffer *out, const sp_message_run *run,
@@ -71,7 +70,7 @@ sp_status sp_message_answer_predict(sp_buffer *out, const sp_message_run *run,
 	if (status == SP_INVALID && inputs.given != signature->input_count)
 		return sp_predict_message_wrong_inputs(&inputs, message, run->memory, err);
 	SP_TRY(status);
-	answered = spec_of(run, signature);
+	answered = sp_message_answered_spec(run->servable, signature);
 	status = sp_predict_message_encode(out, result.tensors, result.count, &answered, style,
 					   err);
 	sp_infer_result_fini(&result);
@@ -97,7 +96,7 @@ sp_status sp_message_answer_examples(sp_buffer *out, const sp_message_run *run,
 	SP_TRY(sp_examples_message_decode(&examples, &count, message, run->memory->arena, err));
 	SP_TRY(sp_examples_run(&result, run->servable, signature, method, examples, count,
 			       &run->limits, err));
-	answered = spec_of(run, signature);
+	answered = sp_message_answered_spec(run->servable, signature);
 	status = sp_examples_message_encode(out, &result, &answered, err);
 	sp_examples_result_fini(&result);
 	return status;

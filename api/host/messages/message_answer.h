@@ -23,6 +23,10 @@ typedef struct sp_message_run {
 /* The signature of that name, or the default one if it is empty; NULL: none. */
 const serving_processor_signature *sp_message_signature(const sp_servable *servable, sp_bytes name);
 
+/* The model_spec of an answer. */
+sp_model_spec sp_message_answered_spec(const sp_servable *servable,
+				       const serving_processor_signature *signature);
+
 /* Runs the inputs that are given. */
 SP_MUST_CHECK sp_status sp_message_run_inputs(const sp_message_run *run,
 					      const sp_message_inputs *inputs,

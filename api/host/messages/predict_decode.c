@@ -138,7 +138,7 @@ static sp_status take_input(sp_message_inputs *out, sp_bytes message, size_t nth
 }
 
 sp_status sp_predict_message_find(serving_processor_tensor *out, sp_bytes name, sp_bytes message,
-				  sp_message_memory *memory, sp_error *err)
+				  bool arrays, sp_arena *arena, sp_error *err)
 {
 	sp_wire wire = sp_wire_of(message);
 	sp_predict_entry given, last = {.value = {NULL, 0}};
@@ -147,13 +147,14 @@ sp_status sp_predict_message_find(serving_processor_tensor *out, sp_bytes name, 
 	while (sp_wire_next(&wire, &field)) {
 		if (field.number != SP_PREDICT_INPUTS || field.type != SP_WIRE_BYTES)
 			continue;
-		SP_TRY(sp_predict__entry(&given, field.bytes, memory->arena, err));
+		SP_TRY(sp_predict__entry(&given, field.bytes, arena, err));
 		if (sp_bytes_equal(given.key, name))
 			last = given;
 	}
 	if (last.value.data == NULL)
 		return sp_error_set(err, SP_NOT_FOUND, "there is no such input");
-	return sp_tensor_message_decode(out, last.value, memory->arena, err);
+	return arrays ? sp_tensor_message_decode_array(out, last.value, arena, err)
+		      : sp_tensor_message_decode(out, last.value, arena, err);
 }
 
 static sp_status count_outputs(sp_message_inputs *out, sp_bytes message, sp_message_memory *memory,
@@ -214,8 +215,7 @@ static sp_status unknown_output(const sp_message_inputs *out, sp_bytes alias, sp
 	return sp_error_set(err, SP_INVALID,
 			    "output tensor alias not found in signature: %.*s Outputs expected "
 			    "to be in the set {%s}.",
-			    (int)(alias.size < MAX_NAMES ? alias.size : MAX_NAMES), alias.data,
-			    known.text);
+			    sp_bytes_shown(alias, MAX_NAMES), alias.data, known.text);
 }
 
 /* All names of the request: each once, in its order. */
@@ -266,8 +266,7 @@ sp_status sp_predict_message_wrong_inputs(const sp_message_inputs *out, sp_bytes
 		return sp_error_set(err, SP_INVALID,
 				    "input tensor alias not found in signature: %.*s. Inputs "
 				    "expected to be in the set {%s}.",
-				    (int)(sent.first_extra.size < MAX_NAMES ? sent.first_extra.size
-									    : MAX_NAMES),
+				    sp_bytes_shown(sent.first_extra, MAX_NAMES),
 				    sent.first_extra.data, known.text);
 	return sp_error_set(err, SP_INVALID,
 			    "input size does not match signature: %zu!=%zu len({%s}) != "

@@ -8,15 +8,16 @@ static size_t version_size(int64_t version)
 	return version != 0 ? 1 + sp_wire_varint_size((uint64_t)version) : 0;
 }
 
-size_t sp_model_spec_size(const sp_model_spec *spec)
+static size_t spec_size(const sp_model_spec *spec)
 {
 	return sp_wire_text_size(spec->name) + sp_wire_text_size(spec->signature_name) +
 	       (spec->has_version ? sp_wire_field_size(version_size(spec->version)) : 0) +
 	       (spec->has_label ? sp_wire_field_size(spec->label.size) : 0);
 }
 
-unsigned char *sp_model_spec_put(unsigned char *at, const sp_model_spec *spec)
+static unsigned char *put_spec(unsigned char *at, uint32_t number, const sp_model_spec *spec)
 {
+	at = sp_wire_put_header(at, number, spec_size(spec));
 	at = sp_wire_put_text(at, SP_SPEC_NAME, spec->name);
 	if (spec->has_version) {
 		at = sp_wire_put_header(at, SP_SPEC_VERSION, version_size(spec->version));
@@ -31,6 +32,15 @@ unsigned char *sp_model_spec_put(unsigned char *at, const sp_model_spec *spec)
 		at = sp_wire_put_bytes(at, spec->label.data, spec->label.size);
 	}
 	return at;
+}
+
+void sp_model_spec_append(sp_buffer *out, uint32_t number, const sp_model_spec *spec)
+{
+	unsigned char *at = (unsigned char *)sp_buffer_reserve(out,
+							       sp_wire_field_size(spec_size(spec)));
+
+	if (at != NULL)
+		put_spec(at, number, spec);
 }
 
 static size_t entry_size(const serving_processor_tensor *tensor, size_t tensor_size)
@@ -67,7 +77,7 @@ static unsigned char *put_entry(unsigned char *at, uint32_t number,
 sp_status sp_predict_message_encode_request(sp_buffer *out, const sp_infer_request *request,
 					    const sp_model_spec *spec, sp_error *err)
 {
-	size_t spec_size = sp_model_spec_size(spec), size = sp_wire_field_size(spec_size);
+	size_t size = sp_wire_field_size(spec_size(spec));
 	unsigned char *at;
 
 	SP_TRY(add_entries_size(&size, request->inputs, request->input_count, SP_TENSOR_IN_FIELDS,
@@ -77,8 +87,7 @@ sp_status sp_predict_message_encode_request(sp_buffer *out, const sp_infer_reque
 	at = (unsigned char *)sp_buffer_reserve(out, size);
 	if (at == NULL)
 		return sp_no_memory(err, "the request");
-	at = sp_wire_put_header(at, SP_REQUEST_SPEC, spec_size);
-	at = sp_model_spec_put(at, spec);
+	at = put_spec(at, SP_REQUEST_SPEC, spec);
 	for (size_t i = 0; i < request->input_count; i++)
 		at = put_entry(at, SP_PREDICT_INPUTS, &request->inputs[i], SP_TENSOR_IN_FIELDS);
 	for (size_t i = 0; i < request->output_count; i++) {
@@ -94,8 +103,7 @@ sp_status sp_predict_message_encode(sp_buffer *out, const serving_processor_tens
 				    size_t count, const sp_model_spec *spec, sp_tensor_style style,
 				    sp_error *err)
 {
-	size_t spec_size = spec != NULL ? sp_model_spec_size(spec) : 0;
-	size_t size = spec != NULL ? sp_wire_field_size(spec_size) : 0;
+	size_t size = spec != NULL ? sp_wire_field_size(spec_size(spec)) : 0;
 	unsigned char *at;
 
 	SP_TRY(add_entries_size(&size, outputs, count, style, err));
@@ -104,9 +112,7 @@ sp_status sp_predict_message_encode(sp_buffer *out, const serving_processor_tens
 		return sp_no_memory(err, "the response");
 	for (size_t i = 0; i < count; i++)
 		at = put_entry(at, SP_PREDICTED_OUTPUTS, &outputs[i], style);
-	if (spec != NULL) {
-		at = sp_wire_put_header(at, SP_PREDICTED_SPEC, spec_size);
-		sp_model_spec_put(at, spec);
-	}
+	if (spec != NULL)
+		put_spec(at, SP_PREDICTED_SPEC, spec);
 	return SP_OK;
 }

@@ -32,9 +32,8 @@ SP_MUST_CHECK sp_status sp_model_spec_decode(sp_model_spec *out, sp_bytes messag
 /* Reads the model_spec, field 1, of a request; the rest is looked at by its decoder. */
 SP_MUST_CHECK sp_status sp_model_spec_find(sp_model_spec *out, sp_bytes request, sp_error *err);
 
-/* Bytes of a ModelSpec, and the message; version -1: none. */
-size_t sp_model_spec_size(const sp_model_spec *spec);
-unsigned char *sp_model_spec_put(unsigned char *at, const sp_model_spec *spec);
+/* Appends a ModelSpec as field `number`, which is below 16; a failure is remembered in `out`. */
+void sp_model_spec_append(sp_buffer *out, uint32_t number, const sp_model_spec *spec);
 
 /*
  * Reads inputs and output_filter.  Inputs of the signature may be missing: out->given says how many
@@ -54,9 +53,13 @@ typedef struct sp_predict_entry {
 SP_MUST_CHECK sp_status sp_predict__entry(sp_predict_entry *out, sp_bytes message, sp_arena *arena,
 					  sp_error *err);
 
-/* The tensor of that name, whatever the signature; SP_NOT_FOUND if the request has none. */
+/*
+ * The tensor of that name, whatever the signature; SP_NOT_FOUND if the request has none.
+ *
+ * arrays  the request is EAS's: tensors are ArrayProtos
+ */
 SP_MUST_CHECK sp_status sp_predict_message_find(serving_processor_tensor *out, sp_bytes name,
-						sp_bytes message, sp_message_memory *memory,
+						sp_bytes message, bool arrays, sp_arena *arena,
 						sp_error *err);
 
 /* SP_INVALID: which inputs of the request are missing, and which the signature lacks. */

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "api/host/messages/message.h"
 #include "api/host/messages/tensor_fields.h"
 #include "api/host/messages/tensor_message.h"
 #include "base/size.h"
@@ -229,10 +230,7 @@ static sp_status decode_content(serving_processor_tensor *out, sp_bytes content,
 				    "%zu bytes of tensor_content, but the shape needs %zu",
 				    content.size, bytes);
 	if (out->dtype == SERVING_PROCESSOR_BOOL)
-		for (size_t i = 0; i < content.size; i++)
-			if ((unsigned char)content.data[i] > 1)
-				return sp_error_set(err, SP_INVALID,
-						    "a bool that is neither 0 nor 1");
+		SP_TRY(sp_message_check_bools(content, err));
 	out->data = content.data;
 	return SP_OK;
 }

@@ -19,23 +19,14 @@ static size_t dim_size(int64_t dim)
 	return dim != 0 ? 1 + sp_wire_varint_size((uint64_t)dim) : 0;
 }
 
-/* The dims of an ArrayProto, without tag and length. */
-static size_t packed_dims_size(const serving_processor_tensor *tensor)
-{
-	size_t size = 0;
-
-	for (int i = 0; i < tensor->rank; i++)
-		size += sp_wire_varint_size((uint64_t)tensor->dims[i]);
-	return size;
-}
-
 static size_t shape_size(const source *s)
 {
 	const serving_processor_tensor *tensor = s->tensor;
 	size_t size = 0;
 
 	if (s->style == SP_TENSOR_AS_ARRAY)
-		return tensor->rank != 0 ? sp_wire_field_size(packed_dims_size(tensor)) : 0;
+		return tensor->rank != 0 ? sp_wire_field_size(sp_tensor_packed_dims_size(tensor))
+					 : 0;
 	for (int i = 0; i < tensor->rank; i++)
 		size += sp_wire_field_size(dim_size(tensor->dims[i]));
 	return size;
@@ -100,7 +91,7 @@ static unsigned char *put_shape(unsigned char *at, const source *s)
 
 	at = sp_wire_put_header(at, SP_TENSOR_SHAPE, shape_size(s));
 	if (s->style == SP_TENSOR_AS_ARRAY && tensor->rank != 0)
-		at = sp_wire_put_header(at, SP_ARRAY_SHAPE_DIM, packed_dims_size(tensor));
+		at = sp_wire_put_header(at, SP_ARRAY_SHAPE_DIM, sp_tensor_packed_dims_size(tensor));
 	for (int i = 0; i < tensor->rank; i++) {
 		if (s->style == SP_TENSOR_AS_ARRAY) {
 			at = sp_wire_put_varint(at, (uint64_t)tensor->dims[i]);

@@ -69,6 +69,16 @@ SP_MUST_CHECK sp_status sp_tensor_dims_set(serving_processor_tensor *tensor,
 					   const sp_tensor_dims *dims, sp_arena *arena,
 					   sp_error *err);
 
+/* Bytes of the dims as a packed repeated int64, without tag and length. */
+static inline size_t sp_tensor_packed_dims_size(const serving_processor_tensor *tensor)
+{
+	size_t size = 0;
+
+	for (int i = 0; i < tensor->rank; i++)
+		size += sp_wire_varint_size((uint64_t)tensor->dims[i]);
+	return size;
+}
+
 /*
  * The product of the dims and the bytes it takes.  False if a dim is negative or a product does
  * not fit.

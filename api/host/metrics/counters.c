@@ -21,24 +21,6 @@ uint64_t sp_histogram_count(const sp_histogram *histogram)
 	return count;
 }
 
-/* Returns the bucket. */
-static size_t add(sp_histogram *histogram, int64_t ns)
-{
-	double limit_ns = 1000 * sp_histogram_limit_us(0);
-	size_t bucket = 0;
-
-	for (; bucket < SP_HISTOGRAM_BUCKETS - 1 && (double)ns > limit_ns; bucket++)
-		limit_ns *= 1.8;
-	sp_counter_add(&histogram->buckets[bucket], 1);
-	sp_counter_add(&histogram->sum_ns, ns > 0 ? (uint64_t)ns : 0);
-	return bucket;
-}
-
-void sp_histogram_add(sp_histogram *histogram, int64_t ns)
-{
-	(void)add(histogram, ns);
-}
-
 /*
  * Whoever reads a new value of an exemplar then reads of `changes` that it is, or was, being
  * changed: the values are released and acquired one by one.  The thread sanitizer has no fences.
@@ -74,10 +56,20 @@ static void keep_exemplar(sp_exemplar *exemplar, int64_t ns, const unsigned char
 
 void sp_histogram_add_traced(sp_histogram *histogram, int64_t ns, const unsigned char *trace_id)
 {
-	size_t bucket = add(histogram, ns);
+	double limit_ns = 1000 * sp_histogram_limit_us(0);
+	size_t bucket = 0;
 
+	for (; bucket < SP_HISTOGRAM_BUCKETS - 1 && (double)ns > limit_ns; bucket++)
+		limit_ns *= 1.8;
+	sp_counter_add(&histogram->buckets[bucket], 1);
+	sp_counter_add(&histogram->sum_ns, ns > 0 ? (uint64_t)ns : 0);
 	if (trace_id != NULL)
 		keep_exemplar(&histogram->exemplars[bucket], ns, trace_id);
+}
+
+void sp_histogram_add(sp_histogram *histogram, int64_t ns)
+{
+	sp_histogram_add_traced(histogram, ns, NULL);
 }
 
 bool sp_histogram_exemplar(const sp_histogram *histogram, size_t bucket, sp_exemplar_values *out)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "api/host/metrics/openmetrics.h"
+#include "base/hex.h"
 #include "base/utf8.h"
 
 typedef struct description {
@@ -71,14 +72,14 @@ static void write_exemplar(sp_buffer *out, const sp_histogram *histogram, size_t
 			   sp_time_unit unit)
 {
 	sp_exemplar_values values;
+	char id[2 * sizeof(values.trace_id) + 1];
 
 	if (!sp_histogram_exemplar(histogram, bucket, &values))
 		return;
-	sp_buffer_append_text(out, SP_EXEMPLAR_MARK "{trace_id=\"");
-	for (size_t i = 0; i < sizeof(values.trace_id); i++)
-		sp_buffer_printf(out, "%02x", values.trace_id[i]);
-	sp_buffer_printf(out, "\"} %.15g %lld.%03d\n", (double)values.ns / unit,
-			 (long long)(values.unix_ms / 1000), (int)(values.unix_ms % 1000));
+	sp_hex_print(id, values.trace_id, sizeof(values.trace_id));
+	sp_buffer_printf(out, SP_EXEMPLAR_MARK "{trace_id=\"%s\"} %.15g %lld.%03d\n", id,
+			 (double)values.ns / unit, (long long)(values.unix_ms / 1000),
+			 (int)(values.unix_ms % 1000));
 }
 
 /* The count is the sum of the buckets as read here, even if others count meanwhile. */

@@ -16,12 +16,13 @@ static sp_label text_label(const char *name, const char *value)
 	return (sp_label){name, sp_bytes_of(value)};
 }
 
-/* --------------------------------------------------------------- predictions */
-
-static uint64_t answers(const sp_host_state *host, sp_request_kind kind, size_t i)
+static void write_one(sp_buffer *out, sp_metric metric, double value)
 {
-	return sp_counter_get(&host->counters->answers[kind][i]);
+	sp_metric_begin(out, metric);
+	sp_metric_add(out, metric, NO_LABELS, value);
 }
+
+/* --------------------------------------------------------------- predictions */
 
 static sp_label label_of(const sp_model_state *model)
 {
@@ -85,8 +86,7 @@ static void write_rejections(sp_buffer *out, const sp_host_state *host)
 
 static void write_observer(sp_buffer *out, const sp_host_state *host)
 {
-	sp_metric_begin(out, SP_METRIC_LINES_DROPPED);
-	sp_metric_add(out, SP_METRIC_LINES_DROPPED, NO_LABELS, (double)host->lines_dropped);
+	write_one(out, SP_METRIC_LINES_DROPPED, (double)host->lines_dropped);
 	sp_metric_begin(out, SP_METRIC_TRACES);
 	sp_metric_add(out, SP_METRIC_TRACES, LABELS(text_label("result", "sent")),
 		      (double)host->traces_sent);
@@ -199,7 +199,7 @@ static void write_http(sp_buffer *out, const sp_host_state *host)
 	sp_metric_begin(out, SP_METRIC_HTTP_ANSWERS);
 	for (int kind = 0; kind < SP_REQUEST_COUNT; kind++)
 		for (size_t i = 0; i < SP_STATUS_COUNT; i++) {
-			uint64_t count = answers(host, (sp_request_kind)kind, i);
+			uint64_t count = sp_counter_get(&host->counters->answers[kind][i]);
 			char code[8];
 
 			if (count == 0)
@@ -211,12 +211,6 @@ static void write_http(sp_buffer *out, const sp_host_state *host)
 					     text_label("code", code)),
 				      (double)count);
 		}
-}
-
-static void write_one(sp_buffer *out, sp_metric metric, double value)
-{
-	sp_metric_begin(out, metric);
-	sp_metric_add(out, metric, NO_LABELS, value);
 }
 
 static void write_limits(sp_buffer *out, const sp_host_state *host)
@@ -260,13 +254,10 @@ static void write_process(sp_buffer *out, const sp_host_state *host)
 	sp_metric_begin(out, SP_METRIC_BUILD);
 	sp_metric_add(out, SP_METRIC_BUILD,
 		      LABELS(text_label("version", serving_processor_version())), 1);
-	sp_metric_begin(out, SP_METRIC_RESIDENT_MEMORY);
-	sp_metric_add(out, SP_METRIC_RESIDENT_MEMORY, NO_LABELS, resident_bytes());
+	write_one(out, SP_METRIC_RESIDENT_MEMORY, resident_bytes());
 	sp_metrics_write_memory(out, host);
-	sp_metric_begin(out, SP_METRIC_CPU);
-	sp_metric_add(out, SP_METRIC_CPU, NO_LABELS, cpu_seconds());
-	sp_metric_begin(out, SP_METRIC_START);
-	sp_metric_add(out, SP_METRIC_START, NO_LABELS, (double)host->started);
+	write_one(out, SP_METRIC_CPU, cpu_seconds());
+	write_one(out, SP_METRIC_START, (double)host->started);
 }
 
 void sp_metrics_write_host(sp_buffer *out, const sp_host_state *host)

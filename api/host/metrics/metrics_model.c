@@ -152,43 +152,6 @@ static void write_orders(const page *p, sp_metric metric)
 	add(p, metric, "order", sp_bytes_of("pin"), (double)p->report->pins);
 }
 
-/* -------------------------------------------------------------------- numbers */
-
-#define REPORT(field) offsetof(sp_versions_report, field)
-#define LIVE(field)   offsetof(sp_reported_version, field)
-
-/* A metric that is one number. */
-static const struct {
-	sp_metric metric;
-	bool is_live; /* of the live version; else of the report */
-	size_t offset;
-	double unit;
-} numbers[] = {
-	{SP_METRIC_MODEL_MEMORY, false, REPORT(memory), 1},
-	{SP_METRIC_LIVE_FULL_STEP, true, LIVE(full_step), 1},
-	{SP_METRIC_LIVE_DELTA_STEP, true, LIVE(delta_step), 1},
-	{SP_METRIC_UPDATE_LAG, false, REPORT(newest.lag_ms), 1000},
-	{SP_METRIC_SOURCE_UNREADABLE, false, REPORT(unreadable.for_ms), 1000},
-	{SP_METRIC_UPDATE_AGE, true, LIVE(for_ms), 1000},
-	{SP_METRIC_UPDATE_DURATION, false, REPORT(last_load_ms), 1000},
-	{SP_METRIC_FOLDS, false, REPORT(folds), 1},
-	{SP_METRIC_FOLD_DURATION, false, REPORT(last_fold_ms), 1000},
-};
-
-static void write_number(const page *p, sp_metric metric)
-{
-	size_t i = 0;
-	const char *base;
-
-	while (numbers[i].metric != metric)
-		i++;
-	base = numbers[i].is_live ? (const char *)p->live : (const char *)p->report;
-	if (base != NULL)
-		add_one(p, metric,
-			(double)*(const int64_t *)(const void *)(base + numbers[i].offset) /
-				numbers[i].unit);
-}
-
 static void write_newest(const page *p, sp_metric metric)
 {
 	const sp_reported_steps *newest = &p->report->newest;
@@ -291,39 +254,6 @@ static void write_tables(const page *p, sp_metric metric)
 
 /* ----------------------------------------------------------------- row streams */
 
-#undef AT
-#define AT(field) offsetof(sp_reported_stream, field)
-
-static const struct {
-	sp_metric metric;
-	size_t offset; /* of its number in sp_reported_stream */
-	double unit;
-} stream_numbers[] = {
-	{SP_METRIC_STREAM_LAG_MESSAGES, AT(lag_messages), 1},
-	{SP_METRIC_STREAM_LAG, AT(lag_ms), 1000},
-	{SP_METRIC_STREAM_ERRORS, AT(errors), 1},
-	{SP_METRIC_STREAM_MESSAGES, AT(messages), 1},
-	{SP_METRIC_STREAM_ROWS, AT(rows), 1},
-	{SP_METRIC_STREAM_STATES, AT(states), 1},
-	{SP_METRIC_STREAM_INCOMPLETE, AT(incomplete_batches), 1},
-	{SP_METRIC_STREAM_KEYS, AT(keys), 1},
-	{SP_METRIC_STREAM_MEMORY, AT(memory), 1},
-};
-
-static void write_stream_number(const page *p, sp_metric metric)
-{
-	const char *stream = (const char *)&p->report->row_stream;
-	size_t i = 0;
-
-	while (stream_numbers[i].metric != metric)
-		i++;
-	if (p->report->row_stream.is_present)
-		add_one(p, metric,
-			(double)*(const int64_t *)(const void *)(stream +
-								 stream_numbers[i].offset) /
-				stream_numbers[i].unit);
-}
-
 static void write_stream_flag(const page *p, sp_metric metric)
 {
 	const sp_reported_stream *stream = &p->report->row_stream;
@@ -340,59 +270,83 @@ static void write_stream_skips(const page *p, sp_metric metric)
 
 /* ----------------------------------------------------------------------- page */
 
+/* What a metric that is one number is a member of. */
+typedef enum source { REPORT, LIVE, STREAM } source;
+
+#define REPORTED(field) NULL, REPORT, offsetof(sp_versions_report, field)
+#define OF_LIVE(field)  NULL, LIVE, offsetof(sp_reported_version, field)
+#define STREAMED(field) NULL, STREAM, offsetof(sp_reported_stream, field)
+
 static const struct {
 	sp_metric metric;
-	write_samples *write;
-} writers[] = {
-	{SP_METRIC_MODEL_MEMORY, write_number},
-	{SP_METRIC_VERSIONS, write_states},
-	{SP_METRIC_VERSION_STATE, write_version_states},
-	{SP_METRIC_VERSION_REFUSAL, write_version_refusals},
-	{SP_METRIC_LIVE_FULL_STEP, write_number},
-	{SP_METRIC_LIVE_DELTA_STEP, write_number},
-	{SP_METRIC_NEWEST_FULL_STEP, write_newest},
-	{SP_METRIC_NEWEST_DELTA_STEP, write_newest},
-	{SP_METRIC_PINNED, write_pinned},
-	{SP_METRIC_MOVES, write_moves},
-	{SP_METRIC_REFUSALS, write_refusals},
-	{SP_METRIC_UPDATE_LAG, write_number},
-	{SP_METRIC_SOURCE_UNREADABLE, write_number},
-	{SP_METRIC_UPDATE_TIME, write_update_time},
-	{SP_METRIC_UPDATE_AGE, write_number},
-	{SP_METRIC_UPDATE_DURATION, write_number},
-	{SP_METRIC_FOLDS, write_number},
-	{SP_METRIC_FOLD_DURATION, write_number},
-	{SP_METRIC_ORDERS, write_orders},
-	{SP_METRIC_SHARDS, write_shards},
-	{SP_METRIC_SHARD_EVENTS, write_shards},
-	{SP_METRIC_TABLE_ROWS, write_tables},
-	{SP_METRIC_TABLE_OVERLAY_ROWS, write_tables},
-	{SP_METRIC_TABLE_MEMORY, write_tables},
-	{SP_METRIC_TABLE_KEYS, write_tables},
-	{SP_METRIC_TABLE_ABSENT, write_tables},
-	{SP_METRIC_TABLE_ERRORS, write_tables},
-	{SP_METRIC_TABLE_BYTES, write_tables},
-	{SP_METRIC_TABLE_DEFAULTED, write_tables},
-	{SP_METRIC_TABLE_SERVERS, write_tables},
-	{SP_METRIC_TABLE_SERVERS_UP, write_tables},
-	{SP_METRIC_TABLE_ROUND_TRIPS, write_tables},
-	{SP_METRIC_TABLE_ROUND_TRIP_TIME, write_tables},
-	{SP_METRIC_TABLE_DISK_UP, write_tables},
-	{SP_METRIC_TABLE_DISK_ERRORS, write_tables},
-	{SP_METRIC_TABLE_DISK_DROPPED, write_tables},
-	{SP_METRIC_STREAM_CONNECTED, write_stream_flag},
-	{SP_METRIC_STREAM_PAUSED, write_stream_flag},
-	{SP_METRIC_STREAM_LAG_MESSAGES, write_stream_number},
-	{SP_METRIC_STREAM_LAG, write_stream_number},
-	{SP_METRIC_STREAM_ERRORS, write_stream_number},
-	{SP_METRIC_STREAM_MESSAGES, write_stream_number},
-	{SP_METRIC_STREAM_ROWS, write_stream_number},
-	{SP_METRIC_STREAM_STATES, write_stream_number},
-	{SP_METRIC_STREAM_INCOMPLETE, write_stream_number},
-	{SP_METRIC_STREAM_KEYS, write_stream_number},
-	{SP_METRIC_STREAM_MEMORY, write_stream_number},
-	{SP_METRIC_STREAM_SKIPPED, write_stream_skips},
+	write_samples *write; /* NULL: one number */
+	source of;
+	size_t offset; /* of the number, an int64_t */
+	double unit;
+} metrics[] = {
+	{SP_METRIC_MODEL_MEMORY, REPORTED(memory), 1},
+	{SP_METRIC_VERSIONS, .write = write_states},
+	{SP_METRIC_VERSION_STATE, .write = write_version_states},
+	{SP_METRIC_VERSION_REFUSAL, .write = write_version_refusals},
+	{SP_METRIC_LIVE_FULL_STEP, OF_LIVE(full_step), 1},
+	{SP_METRIC_LIVE_DELTA_STEP, OF_LIVE(delta_step), 1},
+	{SP_METRIC_NEWEST_FULL_STEP, .write = write_newest},
+	{SP_METRIC_NEWEST_DELTA_STEP, .write = write_newest},
+	{SP_METRIC_PINNED, .write = write_pinned},
+	{SP_METRIC_MOVES, .write = write_moves},
+	{SP_METRIC_REFUSALS, .write = write_refusals},
+	{SP_METRIC_UPDATE_LAG, REPORTED(newest.lag_ms), 1000},
+	{SP_METRIC_SOURCE_UNREADABLE, REPORTED(unreadable.for_ms), 1000},
+	{SP_METRIC_UPDATE_TIME, .write = write_update_time},
+	{SP_METRIC_UPDATE_AGE, OF_LIVE(for_ms), 1000},
+	{SP_METRIC_UPDATE_DURATION, REPORTED(last_load_ms), 1000},
+	{SP_METRIC_FOLDS, REPORTED(folds), 1},
+	{SP_METRIC_FOLD_DURATION, REPORTED(last_fold_ms), 1000},
+	{SP_METRIC_ORDERS, .write = write_orders},
+	{SP_METRIC_SHARDS, .write = write_shards},
+	{SP_METRIC_SHARD_EVENTS, .write = write_shards},
+	{SP_METRIC_TABLE_ROWS, .write = write_tables},
+	{SP_METRIC_TABLE_OVERLAY_ROWS, .write = write_tables},
+	{SP_METRIC_TABLE_MEMORY, .write = write_tables},
+	{SP_METRIC_TABLE_KEYS, .write = write_tables},
+	{SP_METRIC_TABLE_ABSENT, .write = write_tables},
+	{SP_METRIC_TABLE_ERRORS, .write = write_tables},
+	{SP_METRIC_TABLE_BYTES, .write = write_tables},
+	{SP_METRIC_TABLE_DEFAULTED, .write = write_tables},
+	{SP_METRIC_TABLE_SERVERS, .write = write_tables},
+	{SP_METRIC_TABLE_SERVERS_UP, .write = write_tables},
+	{SP_METRIC_TABLE_ROUND_TRIPS, .write = write_tables},
+	{SP_METRIC_TABLE_ROUND_TRIP_TIME, .write = write_tables},
+	{SP_METRIC_TABLE_DISK_UP, .write = write_tables},
+	{SP_METRIC_TABLE_DISK_ERRORS, .write = write_tables},
+	{SP_METRIC_TABLE_DISK_DROPPED, .write = write_tables},
+	{SP_METRIC_STREAM_CONNECTED, .write = write_stream_flag},
+	{SP_METRIC_STREAM_PAUSED, .write = write_stream_flag},
+	{SP_METRIC_STREAM_LAG_MESSAGES, STREAMED(lag_messages), 1},
+	{SP_METRIC_STREAM_LAG, STREAMED(lag_ms), 1000},
+	{SP_METRIC_STREAM_ERRORS, STREAMED(errors), 1},
+	{SP_METRIC_STREAM_MESSAGES, STREAMED(messages), 1},
+	{SP_METRIC_STREAM_ROWS, STREAMED(rows), 1},
+	{SP_METRIC_STREAM_STATES, STREAMED(states), 1},
+	{SP_METRIC_STREAM_INCOMPLETE, STREAMED(incomplete_batches), 1},
+	{SP_METRIC_STREAM_KEYS, STREAMED(keys), 1},
+	{SP_METRIC_STREAM_MEMORY, STREAMED(memory), 1},
+	{SP_METRIC_STREAM_SKIPPED, .write = write_stream_skips},
 };
+
+/* The struct that the number is a member of; NULL: there is none. */
+static const void *find_source(const page *p, source of)
+{
+	switch (of) {
+	case LIVE:
+		return p->live;
+	case STREAM:
+		return p->report->row_stream.is_present ? &p->report->row_stream : NULL;
+	case REPORT:
+		break;
+	}
+	return p->report;
+}
 
 static bool is_any_open(const sp_model_state *models, size_t count)
 {
@@ -406,17 +360,26 @@ void sp_metrics_write_models(sp_buffer *out, const sp_model_state *models, size_
 {
 	if (!is_any_open(models, count))
 		return;
-	for (size_t w = 0; w < sizeof(writers) / sizeof(writers[0]); w++) {
-		sp_metric_begin(out, writers[w].metric);
+	for (size_t m = 0; m < sizeof(metrics) / sizeof(metrics[0]); m++) {
+		sp_metric_begin(out, metrics[m].metric);
 		for (size_t i = 0; i < count; i++) {
 			page p = {.out = out,
 				  .model = {"model_name", sp_bytes_of(models[i].name)},
 				  .report = models[i].report};
+			const char *from;
 
 			if (p.report == NULL)
 				continue;
 			p.live = sp_versions_report_live(p.report);
-			writers[w].write(&p, writers[w].metric);
+			from = find_source(&p, metrics[m].of);
+			if (metrics[m].write != NULL)
+				metrics[m].write(&p, metrics[m].metric);
+			else if (from != NULL)
+				add_one(&p, metrics[m].metric,
+					(double)*(
+						const int64_t *)(const void *)(from +
+									       metrics[m].offset) /
+						metrics[m].unit);
 		}
 	}
 }

@@ -5,18 +5,6 @@
 #define TOTAL   "_total"
 #define COUNTER " counter"
 
-static bool starts_with(sp_bytes line, const char *text)
-{
-	return sp_bytes_starts_with(line, text);
-}
-
-static bool ends_with(sp_bytes line, const char *text)
-{
-	size_t size = strlen(text);
-
-	return line.size >= size && memcmp(line.data + line.size - size, text, size) == 0;
-}
-
 /* "# HELP name text" or "# TYPE name type": the name without "_total". */
 static void write_description(sp_buffer *out, sp_bytes line)
 {
@@ -24,7 +12,7 @@ static void write_description(sp_buffer *out, sp_bytes line)
 	const char *space = memchr(line.data + NAME_AT, ' ', line.size - NAME_AT);
 	sp_bytes name = {line.data, space != NULL ? (size_t)(space - line.data) : line.size};
 	sp_bytes rest = {line.data + name.size, line.size - name.size};
-	bool is_total = ends_with(name, TOTAL);
+	bool is_total = sp_bytes_ends_with(name, TOTAL);
 
 	sp_buffer_append(out, name.data, name.size - (is_total ? strlen(TOTAL) : 0));
 	if (!is_total && sp_bytes_equal_text(rest, COUNTER))
@@ -42,7 +30,7 @@ void sp_openmetrics_write(sp_buffer *out, sp_bytes page)
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		sp_bytes line = {at, (size_t)((newline != NULL ? newline : end) - at)};
 
-		if (starts_with(line, SP_EXEMPLAR_MARK)) {
+		if (sp_bytes_starts_with(line, SP_EXEMPLAR_MARK)) {
 			size_t mark = strlen(SP_EXEMPLAR_MARK);
 
 			sp_buffer_append_text(out, " # ");
@@ -50,7 +38,8 @@ void sp_openmetrics_write(sp_buffer *out, sp_bytes page)
 		} else {
 			if (at != page.data)
 				sp_buffer_append_char(out, '\n');
-			if (starts_with(line, "# HELP ") || starts_with(line, "# TYPE "))
+			if (sp_bytes_starts_with(line, "# HELP ") ||
+			    sp_bytes_starts_with(line, "# TYPE "))
 				write_description(out, line);
 			else
 				sp_buffer_append(out, line.data, line.size);

@@ -354,7 +354,7 @@ sp_status sp_config_text_parse(const sp_config_field **out, sp_bytes text, sp_ar
 
 sp_status sp_config_fail(const sp_config_field *field, const char *text, sp_error *err)
 {
-	int shown = field->name.size < 100 ? (int)field->name.size : 100;
+	int shown = sp_bytes_shown(field->name, 100);
 
 	if (field->line == 0)
 		return sp_error_set(err, SP_INVALID, "%.*s: %s", shown, field->name.data, text);
@@ -458,8 +458,7 @@ sp_status sp_config_read_members(void *out, const sp_config_field *first, const 
 			return sp_error_set(
 				err, SP_INVALID,
 				"%u:%u: Message type \"%s\" has no field named \"%.*s\"",
-				field->line, field->column, type,
-				field->name.size < 100 ? (int)field->name.size : 100,
+				field->line, field->column, type, sp_bytes_shown(field->name, 100),
 				field->name.data);
 		bit = UINT64_C(1) << (m - members);
 		if ((seen & bit) != 0 && !m->repeated)
@@ -481,7 +480,7 @@ sp_status sp_config_read_message(void *out, const sp_config_field *field, const 
 static sp_status read_wrapped(void *out, const sp_config_field *field, sp_config_read *read,
 			      sp_arena *arena, sp_error *err)
 {
-	const sp_config_member members[] = {{"value", 0, read, false}, {NULL, 0, NULL, false}};
+	const sp_config_member members[] = {{"value", 0, read, false}, {0}};
 
 	return sp_config_read_message(out, field, "google.protobuf wrapper", members, arena, err);
 }

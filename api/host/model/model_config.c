@@ -19,11 +19,6 @@ enum {
 	MAX_VERSIONS = 1000
 };
 
-#define END                          \
-	{                            \
-		NULL, 0, NULL, false \
-	}
-
 /* --------------------------------------------------------------------- policy */
 
 static sp_status read_version(void *out, const sp_config_field *field, sp_arena *arena,
@@ -67,7 +62,7 @@ static sp_status read_latest(void *out, const sp_config_field *field, sp_arena *
 			     sp_error *err)
 {
 	static const sp_config_member members[] = {{"num_versions", 0, read_latest_count, false},
-						   END};
+						   {0}};
 
 	((sp_version_policy *)out)->kind = SP_POLICY_LATEST;
 	return sp_config_read_message(out, field, "Latest", members, arena, err);
@@ -75,7 +70,7 @@ static sp_status read_latest(void *out, const sp_config_field *field, sp_arena *
 
 static sp_status read_all(void *out, const sp_config_field *field, sp_arena *arena, sp_error *err)
 {
-	static const sp_config_member members[] = {END};
+	static const sp_config_member members[] = {{0}};
 
 	((sp_version_policy *)out)->kind = SP_POLICY_ALL;
 	return sp_config_read_message(out, field, "All", members, arena, err);
@@ -84,7 +79,7 @@ static sp_status read_all(void *out, const sp_config_field *field, sp_arena *are
 static sp_status read_specific(void *out, const sp_config_field *field, sp_arena *arena,
 			       sp_error *err)
 {
-	static const sp_config_member members[] = {{"versions", 0, add_specific, true}, END};
+	static const sp_config_member members[] = {{"versions", 0, add_specific, true}, {0}};
 	sp_version_policy *policy = out;
 
 	policy->kind = SP_POLICY_SPECIFIC;
@@ -100,7 +95,7 @@ static sp_status read_policy(void *out, const sp_config_field *field, sp_arena *
 	static const sp_config_member members[] = {{"latest", 0, read_latest, false},
 						   {"all", 0, read_all, false},
 						   {"specific", 0, read_specific, false},
-						   END};
+						   {0}};
 
 	if (field->first != NULL && field->first->next != NULL)
 		return sp_config_fail(field, "one policy only", err);
@@ -136,7 +131,7 @@ static sp_status read_label(void *out, const sp_config_field *field, sp_arena *a
 	static const sp_config_member members[] = {
 		{"key", offsetof(sp_configured_label, label), sp_config_read_text, false},
 		{"value", offsetof(sp_configured_label, version), read_version, false},
-		END};
+		{0}};
 	sp_configured_label label = {.label = ""};
 
 	SP_TRY(sp_config_read_message(&label, field, "VersionLabelsEntry", members, arena, err));
@@ -162,7 +157,7 @@ static sp_status read_sampling(void *out, const sp_config_field *field, sp_arena
 	static const sp_config_member members[] = {
 		{"sampling_rate", SAMPLES(rate), read_rate, false},
 		{"attributes", 0, sp_config_skip, false},
-		END};
+		{0}};
 
 	return sp_config_read_message(out, field, "tensorflow.serving.SamplingConfig", members,
 				      arena, err);
@@ -174,7 +169,7 @@ static sp_status read_collector(void *out, const sp_config_field *field, sp_aren
 	static const sp_config_member members[] = {
 		{"type", SAMPLES(type), sp_config_read_text, false},
 		{"filename_prefix", SAMPLES(prefix), sp_config_read_text, false},
-		END};
+		{0}};
 
 	return sp_config_read_message(out, field, "tensorflow.serving.LogCollectorConfig", members,
 				      arena, err);
@@ -187,7 +182,7 @@ static sp_status read_logging(void *out, const sp_config_field *field, sp_arena 
 	static const sp_config_member members[] = {
 		{"log_collector_config", 0, read_collector, false},
 		{"sampling_config", 0, read_sampling, false},
-		END};
+		{0}};
 
 	return sp_config_read_message(out, field, "tensorflow.serving.LoggingConfig", members,
 				      arena, err);
@@ -207,20 +202,16 @@ static sp_status refuse_custom(void *out, const sp_config_field *field, sp_arena
 
 static const sp_model_config default_model = {.name = "", .platform = "", .policy = {.latest = 1}};
 
-sp_model_config *sp_model_configs_add(sp_model_configs *configs, sp_error *err)
+sp_status sp_model_configs_add(sp_model_config **out, sp_model_configs *configs, sp_error *err)
 {
-	sp_model_config *config;
-
-	if (configs->count == MAX_MODELS) {
-		sp_error_set(err, SP_INVALID, "there are more than %d models", (int)MAX_MODELS);
-		return NULL;
-	}
-	config = sp_arena_append(configs->arena, &configs->items, &configs->count, sizeof(*config));
-	if (config == NULL)
-		sp_no_memory(err, "the configuration");
-	else
-		*config = default_model;
-	return config;
+	if (configs->count == MAX_MODELS)
+		return sp_error_set(err, SP_INVALID, "there are more than %d models",
+				    (int)MAX_MODELS);
+	*out = sp_arena_append(configs->arena, &configs->items, &configs->count, sizeof(**out));
+	if (*out == NULL)
+		return sp_no_memory(err, "the configuration");
+	**out = default_model;
+	return SP_OK;
 }
 
 static sp_status read_model(void *out, const sp_config_field *field, sp_arena *arena, sp_error *err)
@@ -233,18 +224,17 @@ static sp_status read_model(void *out, const sp_config_field *field, sp_arena *a
 		{"model_version_policy", AT(policy), read_policy, false},
 		{"version_labels", 0, read_label, true},
 		{"logging_config", AT(samples), read_logging, false},
-		END};
-	sp_model_config *config = sp_model_configs_add(out, err);
+		{0}};
+	sp_model_config *config;
 
-	if (config == NULL)
-		return err != NULL ? err->status : SP_NO_MEMORY;
+	SP_TRY(sp_model_configs_add(&config, out, err));
 	return sp_config_read_message(config, field, "tensorflow.serving.ModelConfig", members,
 				      arena, err);
 }
 
 static sp_status read_list(void *out, const sp_config_field *field, sp_arena *arena, sp_error *err)
 {
-	static const sp_config_member members[] = {{"config", 0, read_model, true}, END};
+	static const sp_config_member members[] = {{"config", 0, read_model, true}, {0}};
 
 	return sp_config_read_message(out, field, "tensorflow.serving.ModelConfigList", members,
 				      arena, err);
@@ -254,7 +244,7 @@ static sp_status read_server(sp_model_configs *configs, const sp_config_field *f
 {
 	static const sp_config_member members[] = {{"model_config_list", 0, read_list, false},
 						   {"custom_model_config", 0, refuse_custom, false},
-						   END};
+						   {0}};
 
 	return sp_config_read_members(configs, first, "tensorflow.serving.ModelServerConfig",
 				      members, configs->arena, err);
@@ -305,7 +295,7 @@ static sp_status read_json_policy(void *out, const sp_config_field *field, sp_ar
 				  sp_error *err)
 {
 	static const sp_config_member members[] = {
-		{"latest", 0, read_latest_count, false}, {"specific", 0, add_specific, true}, END};
+		{"latest", 0, read_latest_count, false}, {"specific", 0, add_specific, true}, {0}};
 	sp_version_policy *policy = out;
 
 	if (field->kind == SP_CONFIG_STRING) {
@@ -382,18 +372,9 @@ static sp_status read_percent(void *out, const sp_config_field *field, sp_arena 
 
 #define SHARE(member) offsetof(sp_configured_share, member)
 
-static const sp_config_member share_members[] = {
-	{"label", SHARE(label), sp_config_read_text, false},
-	{"version", SHARE(version), read_version, false},
-	{"percent", SHARE(percent), read_percent, false},
-	END};
-
-static sp_status read_share(void *out, const sp_config_field *field, sp_arena *arena, sp_error *err)
+static sp_status check_share(const sp_configured_share *share, const sp_config_field *field,
+			     sp_error *err)
 {
-	sp_configured_share *share = out;
-
-	*share = (sp_configured_share){.version = -1};
-	SP_TRY(sp_config_read_message(share, field, "share", share_members, arena, err));
 	return (share->label == NULL) != (share->version < 0)
 		       ? SP_OK
 		       : sp_config_fail(field, "either a label or a version is needed", err);
@@ -401,11 +382,20 @@ static sp_status read_share(void *out, const sp_config_field *field, sp_arena *a
 
 static sp_status add_share(void *out, const sp_config_field *field, sp_arena *arena, sp_error *err)
 {
+	static const sp_config_member members[] = {
+		{"label", SHARE(label), sp_config_read_text, false},
+		{"version", SHARE(version), read_version, false},
+		{"percent", SHARE(percent), read_percent, false},
+		{0}};
 	sp_configured_traffic *traffic = out;
+	sp_configured_share *share = &traffic->shares[traffic->share_count];
 
 	if (traffic->share_count == sizeof(traffic->shares) / sizeof(traffic->shares[0]))
 		return sp_config_fail(field, "too many shares", err);
-	return read_share(&traffic->shares[traffic->share_count++], field, arena, err);
+	traffic->share_count++;
+	*share = (sp_configured_share){.version = -1};
+	SP_TRY(sp_config_read_message(share, field, "share", members, arena, err));
+	return check_share(share, field, err);
 }
 
 #define TRAFFIC(member) offsetof(sp_configured_traffic, member)
@@ -417,7 +407,7 @@ static sp_status read_split(void *out, const sp_config_field *field, sp_arena *a
 		{"shares", 0, add_share, true},
 		{"sticky_field", TRAFFIC(field), sp_config_read_text, false},
 		{"sticky_header", TRAFFIC(header), sp_config_read_text, false},
-		END};
+		{0}};
 
 	return sp_config_read_message(out, field, "split", members, arena, err);
 }
@@ -431,15 +421,14 @@ static sp_status read_shadow(void *out, const sp_config_field *field, sp_arena *
 		{"version", TRAFFIC(shadow) + SHARE(version), read_version, false},
 		{"percent", TRAFFIC(shadow) + SHARE(percent), read_percent, false},
 		{"tolerance", TRAFFIC(tolerance), sp_config_read_double, false},
-		END};
+		{0}};
 	sp_configured_traffic *traffic = out;
 
+	traffic->shadow = (sp_configured_share){.version = -1};
 	SP_TRY(sp_config_read_message(out, field, "shadow", members, arena, err));
 	if (traffic->tolerance < 0)
 		return sp_config_fail(field, "the tolerance is negative", err);
-	return (traffic->shadow.label == NULL) != (traffic->shadow.version < 0)
-		       ? SP_OK
-		       : sp_config_fail(field, "either a label or a version is needed", err);
+	return check_share(&traffic->shadow, field, err);
 }
 
 static sp_status read_batching(void *out, const sp_config_field *field, sp_arena *arena,
@@ -467,15 +456,14 @@ static const sp_config_member json_members[] = {
 	{"batching", AT(batching), read_batching, false},
 	{"max_requests", AT(max_requests), sp_config_read_i64, false},
 	{"logging_config", AT(samples), read_logging, false},
-	END};
+	{0}};
 
 static sp_status read_json_model(void *out, const sp_config_field *field, sp_arena *arena,
 				 sp_error *err)
 {
-	sp_model_config *config = sp_model_configs_add(out, err);
+	sp_model_config *config;
 
-	if (config == NULL)
-		return err != NULL ? err->status : SP_NO_MEMORY;
+	SP_TRY(sp_model_configs_add(&config, out, err));
 	return sp_config_read_message(config, field, "model", json_members, arena, err);
 }
 
@@ -511,7 +499,7 @@ sp_status sp_model_config_parse(sp_model_config *out, const char *name, sp_bytes
 
 static sp_status read_json(sp_model_configs *configs, sp_bytes text, sp_error *err)
 {
-	static const sp_config_member members[] = {{"models", 0, read_json_model, true}, END};
+	static const sp_config_member members[] = {{"models", 0, read_json_model, true}, {0}};
 	const sp_config_field *first;
 	sp_status status = sp_config_json_parse(&first, text, configs->arena, err);
 
@@ -673,7 +661,7 @@ sp_model_configs *sp_model_configs_create(size_t count)
 {
 	sp_arena *arena = sp_arena_create(FIRST_ARENA);
 	sp_model_configs *configs = NULL;
-	sp_error ignored;
+	sp_model_config *added;
 
 	if (arena != NULL)
 		configs = sp_arena_zeros(arena, 1, sizeof(*configs));
@@ -683,7 +671,7 @@ sp_model_configs *sp_model_configs_create(size_t count)
 	}
 	configs->arena = arena;
 	for (size_t i = 0; i < count; i++)
-		if (sp_model_configs_add(configs, &ignored) == NULL) {
+		if (sp_model_configs_add(&added, configs, NULL) != SP_OK) {
 			sp_arena_destroy(arena);
 			return NULL;
 		}

@@ -126,8 +126,9 @@ SP_MUST_CHECK sp_status sp_model_config_read_processor(const char **out, const c
 /* `count` models with the defaults, for a caller that fills them in; NULL: no memory. */
 sp_model_configs *sp_model_configs_create(size_t count);
 
-/* One model more; NULL: there are too many, or no memory. */
-sp_model_config *sp_model_configs_add(sp_model_configs *configs, sp_error *err);
+/* Adds a model with the defaults.  SP_INVALID: there are too many; SP_NO_MEMORY. */
+SP_MUST_CHECK sp_status sp_model_configs_add(sp_model_config **out, sp_model_configs *configs,
+					     sp_error *err);
 
 /* NULL: there is none of that name. */
 sp_model_config *sp_model_configs_find(const sp_model_configs *configs, sp_bytes name);

@@ -8,9 +8,10 @@
 
 /* ---------------------------------------------------------------- selection */
 
+/* With TensorFlow Serving's text. */
 static sp_status fail_not_found(const sp_model_selector *s, sp_status status, sp_error *err)
 {
-	int size = s->name.size < 512 ? (int)s->name.size : 512;
+	int size = sp_bytes_shown(s->name, 512);
 
 	if (s->has_version)
 		return sp_error_set(err, status,
@@ -23,7 +24,7 @@ static sp_status fail_not_found(const sp_model_selector *s, sp_status status, sp
 static sp_status fail_label(sp_bytes label, sp_error *err)
 {
 	return sp_error_set(err, SP_INVALID, "Unrecognized servable version label: %.*s",
-			    label.size < 512 ? (int)label.size : 512, label.data);
+			    sp_bytes_shown(label, 512), label.data);
 }
 
 /* Holds the version if it is the one with that number; SP_ANY_VERSION: whichever it is. */
@@ -150,9 +151,27 @@ static sp_status select_version(const sp_table_entry *entry, const sp_model_sele
 			      err);
 }
 
+/* Adds what a model without a version waits for. */
+static sp_status add_missing(sp_models *models, const sp_model *model, sp_status status,
+			     sp_error *err)
+{
+	const sp_managed_model *managed = (const sp_managed_model *)model; /* its first member */
+	char why[SP_UNREADY_SIZE];
+	sp_error said;
+
+	pthread_mutex_lock(&models->lock);
+	sp_models__tell_missing(managed, why);
+	pthread_mutex_unlock(&models->lock);
+	if (why[0] == '\0' || err == NULL)
+		return status;
+	said = *err;
+	return sp_error_set(err, status, "%s: %s", said.text, why);
+}
+
 sp_status sp_models_acquire(sp_models *models, const sp_model_selector *selector, sp_servable *out,
 			    sp_error *err)
 {
+	bool has_none;
 	size_t seat;
 	const sp_model_table *table = sp_table_enter(models->readers, &seat);
 	const sp_table_entry *entry;
@@ -163,8 +182,9 @@ sp_status sp_models_acquire(sp_models *models, const sp_model_selector *selector
 	status = select_version(entry, selector, out, err);
 	if (status == SP_OK)
 		complete(models, entry, out);
-	sp_table_leave(models->readers, seat);
-	return status;
+	has_none = entry != NULL && entry->served_count == 0;
+	sp_table_leave(models->readers, seat); /* whoever has the lock may wait for this */
+	return has_none ? add_missing(models, out->model, status, err) : status;
 }
 
 /* The field that the split of the model follows; false: none any more. */
@@ -248,6 +268,24 @@ sp_model *sp_models_at(sp_models *models, uint32_t number)
 						      : NULL;
 }
 
+/* Of the models that have not failed. */
+static void tell_unready(sp_models *models, char why[SP_UNREADY_SIZE])
+{
+	char missing[SP_UNREADY_SIZE] = "";
+	const sp_managed_model *model;
+
+	pthread_mutex_lock(&models->lock);
+	for (model = models->first; model != NULL && missing[0] == '\0'; model = model->next) {
+		sp_models__tell_missing(model, missing);
+		if (missing[0] != '\0')
+			snprintf(why, SP_UNREADY_SIZE, "model %.256s: %.2048s", model->public.name,
+				 missing);
+	}
+	pthread_mutex_unlock(&models->lock);
+	if (missing[0] == '\0')
+		snprintf(why, SP_UNREADY_SIZE, "the model is loading");
+}
+
 bool sp_models_are_ready(sp_models *models, char why[SP_UNREADY_SIZE])
 {
 	size_t seat;
@@ -262,12 +300,14 @@ bool sp_models_are_ready(sp_models *models, char why[SP_UNREADY_SIZE])
 		if (failed == NULL && entry->why != NULL)
 			failed = entry;
 	}
+	if (why != NULL)
+		why[0] = '\0';
 	if (why != NULL && failed != NULL)
 		snprintf(why, SP_UNREADY_SIZE, "model %.256s has failed to load: %s",
 			 failed->model->name, failed->why);
-	else if (why != NULL)
-		snprintf(why, SP_UNREADY_SIZE, "%s", ready ? "" : "the model is loading");
 	sp_table_leave(models->readers, seat);
+	if (why != NULL && !ready && why[0] == '\0')
+		tell_unready(models, why);
 	return ready;
 }
 
@@ -350,29 +390,13 @@ void sp_models_set_batcher(sp_models *models, struct sp_batcher *batcher,
 /* `why`: the reason why the model's processor cannot be opened; NULL: none. */
 static sp_status fail_no_status(const sp_model_selector *s, const char *why, sp_error *err)
 {
-	int size = s->name.size < 512 ? (int)s->name.size : 512;
+	int size = sp_bytes_shown(s->name, 512);
 
 	if (s->has_version)
 		return sp_error_set(err, SP_NOT_FOUND, "Could not find version %lld of model %.*s",
 				    (long long)s->version, size, s->name.data);
 	return sp_error_set(err, SP_NOT_FOUND, "Could not find any versions of model %.*s%s%s",
 			    size, s->name.data, why != NULL ? ": " : "", why != NULL ? why : "");
-}
-
-/* Adds what the library reports of the versions in a folder that it follows. */
-static sp_status put_report(sp_version_statuses *out, const sp_served_model *served,
-			    sp_arena *arena, sp_error *err)
-{
-	char *json = serving_processor_versions(served->processor);
-	char *copy = json != NULL ? sp_arena_text(arena, sp_bytes_of(json)) : NULL;
-	sp_versions_report report;
-
-	serving_processor_free(json);
-	if (copy == NULL)
-		return sp_no_memory(err, "the versions");
-	SP_TRY(sp_versions_report_read(&report, copy, arena, err));
-	sp_version_statuses_put_report(out, &report);
-	return SP_OK;
 }
 
 /* Views of the arena, since the lock does not protect them afterwards. */
@@ -431,16 +455,21 @@ static sp_served_model *hold_following(const sp_managed_model *model)
 	return NULL;
 }
 
-/* Adds what a processor reports; its live version is available, whatever the report calls it. */
-static sp_status put_following(sp_version_statuses *out, sp_served_model *served, sp_arena *arena,
-			       sp_error *err)
+/*
+ * Adds what a processor reports of the folder that it follows; its live version is available,
+ * whatever the report calls it.
+ */
+static sp_status put_following(sp_version_statuses *out, const sp_served_model *served,
+			       sp_arena *arena, sp_error *err)
 {
 	serving_processor_handle *live = serving_processor_acquire(served->processor);
-	sp_version_status status = {.version = sp_served_model_version_of(served, live),
-				    .state = SP_VERSION_AVAILABLE};
+	const sp_version_status status = {.version = sp_served_model_version_of(served, live),
+					  .state = SP_VERSION_AVAILABLE};
+	sp_versions_report report;
 
 	serving_processor_release(live);
-	SP_TRY(put_report(out, served, arena, err));
+	SP_TRY(sp_versions_report_ask(&report, served->processor, arena, err));
+	sp_version_statuses_put_report(out, &report);
 	sp_version_statuses_put(out, &status);
 	return SP_OK;
 }
@@ -463,35 +492,28 @@ static bool narrow(sp_version_statuses *list, int64_t version)
 	return true;
 }
 
-static sp_status collect(sp_models *models, const sp_model_selector *selector,
-			 sp_version_statuses *out, int64_t *version, sp_served_model **served,
-			 const char **why, sp_arena *arena, sp_error *err)
-{
-	const sp_managed_model *model = sp_models__find(models, selector->name);
-
-	if (model == NULL)
-		return SP_OK;
-	if (selector->label.size != 0 && !sp_models__find_label(model, selector->label, version))
-		return fail_label(selector->label, err);
-	if (!put_units(out, model, arena))
-		return sp_no_memory(err, "the versions");
-	*served = hold_following(model);
-	*why = why_without_version(model, arena);
-	return SP_OK;
-}
-
 sp_status sp_models_statuses(sp_models *models, const sp_model_selector *selector,
 			     sp_version_statuses *out, sp_arena *arena, sp_error *err)
 {
 	bool all = !selector->has_version && selector->label.size == 0;
 	int64_t version = selector->version;
 	sp_served_model *served = NULL;
+	const sp_managed_model *model;
 	const char *why = NULL;
-	sp_status status;
+	sp_status status = SP_OK;
 
 	out->count = 0;
 	pthread_mutex_lock(&models->lock);
-	status = collect(models, selector, out, &version, &served, &why, arena, err);
+	model = sp_models__find(models, selector->name);
+	if (model != NULL && selector->label.size != 0 &&
+	    !sp_models__find_label(model, selector->label, &version)) {
+		status = fail_label(selector->label, err);
+	} else if (model != NULL && !put_units(out, model, arena)) {
+		status = sp_no_memory(err, "the versions");
+	} else if (model != NULL) {
+		served = hold_following(model);
+		why = why_without_version(model, arena);
+	}
 	pthread_mutex_unlock(&models->lock);
 	if (served != NULL) {
 		status = put_following(out, served, arena, err);

@@ -98,7 +98,8 @@ typedef struct sp_servable {
 /*
  * Finds the version and holds it: a few atomic instructions, no lock, no allocation.
  *
- * Errors: SP_NOT_FOUND, with TensorFlow Serving's text, "Servable not found for request: ...";
+ * Errors: SP_NOT_FOUND, with TensorFlow Serving's text, "Servable not found for request: ...", and
+ *         what the model waits for if it has no version yet;
  *         SP_INVALID "Unrecognized servable version label: ...";
  *         SP_BUSY, with the text of SP_NOT_FOUND, while the model loads its first version.
  */
@@ -149,7 +150,8 @@ enum { SP_UNREADY_SIZE = 2560 };
 
 /*
  * Whether every configured model has a version that is available.  If not, `why`, unless it is
- * NULL, names a model that has failed to load and the reason, or says that one is loading.
+ * NULL, names a model that has failed to load and the reason, or one that waits for its first
+ * version and where that is looked for, or says that one is loading.
  */
 bool sp_models_are_ready(sp_models *models, char why[SP_UNREADY_SIZE]);
 

@@ -45,18 +45,17 @@ static bool is_same_text(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-static bool is_same_batching(const sp_batching_config *a, const sp_batching_config *b)
-{
-	return a == NULL || b == NULL ? a == b : sp_batching_configs_are_same(a, b);
-}
-
 /* Whether what is loaded by one configuration is not what another one would load. */
 static bool is_other(const sp_model_config *a, const sp_model_config *b)
 {
-	return !is_same_text(a->processor_config, b->processor_config) ||
+	bool same_batching = a->batching == NULL || b->batching == NULL
+				     ? a->batching == b->batching
+				     : sp_batching_configs_are_same(a->batching, b->batching);
+
+	return !same_batching || a->session_num != b->session_num ||
+	       !is_same_text(a->processor_config, b->processor_config) ||
 	       !is_same_text(a->signature_name, b->signature_name) ||
-	       !is_same_text(a->saved_model_tags, b->saved_model_tags) ||
-	       a->session_num != b->session_num || !is_same_batching(a->batching, b->batching);
+	       !is_same_text(a->saved_model_tags, b->saved_model_tags);
 }
 
 static sp_status check_platforms(const sp_models *models, const sp_model_configs *configs,
@@ -103,16 +102,13 @@ static const sp_sampling *find_sampling(sp_managed_model *model,
 /* Why the configuration of a log writes none; NULL: it does. */
 static const char *find_no_log(const sp_configured_samples *samples)
 {
-	static const char *const types[] = {"", "file", "tfrecord"};
-	bool known = samples->type == NULL;
+	const char *type = samples->type != NULL ? samples->type : "";
 
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		known = known || strcmp(samples->type, types[i]) == 0;
-	if (!known)
+	if (*type != '\0' && strcmp(type, "file") != 0 && strcmp(type, "tfrecord") != 0)
 		return "the type of its log_collector_config is not \"file\"";
-	return samples->prefix != NULL && *samples->prefix != '\0'
-		       ? NULL
-		       : "its log_collector_config has no filename_prefix";
+	if (samples->prefix == NULL || *samples->prefix == '\0')
+		return "its log_collector_config has no filename_prefix";
+	return NULL;
 }
 
 /* What TensorFlow Serving would start with is no error.  Requests in progress keep what they have.

@@ -59,7 +59,7 @@ typedef struct sp_managed_model {
 	uint64_t changes;              /* of the configuration */
 	bool polled;                   /* the folder has been looked at since the last change */
 	int64_t poll_ns;               /* when to do it next */
-	sp_status poll_status;         /* of the last time */
+	sp_error poll_error;           /* of the last time; SP_OK: there was none */
 	sp_unit *units;
 	sp_configured_label *labels; /* [label_count] in effect; their texts are owned, too */
 	size_t label_count;
@@ -137,6 +137,9 @@ void sp_models__drop_unit(sp_managed_model *model, sp_unit *unit);
  * came of them.
  */
 bool sp_models__is_settled(const sp_managed_model *model);
+
+/* What a model without a version waits for; "": it has one, loads one, or has failed to. */
+void sp_models__tell_missing(const sp_managed_model *model, char out[SP_UNREADY_SIZE]);
 
 /* Whether a version of the model is available; -1: any. */
 bool sp_models__is_available(const sp_managed_model *model, int64_t version);

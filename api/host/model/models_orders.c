@@ -20,11 +20,6 @@ typedef struct change {
 	sp_model_config *config;         /* the model in it; NULL: it is not in it */
 } change;
 
-static int shown(sp_bytes text)
-{
-	return text.size < 512 ? (int)text.size : 512;
-}
-
 static const char *name_of(const change *c)
 {
 	return c->managed->public.name;
@@ -130,9 +125,7 @@ static sp_status load_model(change *c, sp_error *err)
 		return sp_no_memory(err, "the configuration");
 	if (c->order->config.size != 0) {
 		if (c->config == NULL)
-			c->config = sp_model_configs_add(c->configs, err);
-		if (c->config == NULL)
-			return err != NULL ? err->status : SP_NO_MEMORY;
+			SP_TRY(sp_model_configs_add(&c->config, c->configs, err));
 		SP_TRY(sp_model_config_parse(c->config, name,
 					     (sp_bytes){text, c->order->config.size}, arena, err));
 		c->config->by_order = true;
@@ -140,26 +133,10 @@ static sp_status load_model(change *c, sp_error *err)
 		return sp_error_set(err, SP_NOT_FOUND,
 				    "model %.*s is not known; the order is to have its "
 				    "configuration: {\"base_path\": ...}",
-				    shown(c->order->model), c->order->model.data);
+				    sp_bytes_shown(c->order->model, 512), c->order->model.data);
 	}
 	c->config->is_unloaded = false;
 	return SP_OK;
-}
-
-static sp_status load_version(const change *c, sp_error *err)
-{
-	if (c->order->config.size != 0)
-		return sp_error_set(err, SP_INVALID,
-				    "an order about one version has no configuration");
-	SP_TRY(check_side_by_side(c, err));
-	return order_version(c, true, err);
-}
-
-static sp_status unload_version(const change *c, sp_error *err)
-{
-	SP_TRY(check_side_by_side(c, err));
-	SP_TRY(check_may_go(c, err));
-	return order_version(c, false, err);
 }
 
 static sp_status assign_label(const change *c, sp_error *err)
@@ -185,7 +162,7 @@ static sp_status remove_label(const change *c, sp_error *err)
 	if (kept != count)
 		return SP_OK;
 	return sp_error_set(err, SP_NOT_FOUND, "model %s has no label %.*s", name_of(c),
-			    shown(c->order->label), c->order->label.data);
+			    sp_bytes_shown(c->order->label, 512), c->order->label.data);
 }
 
 /* The labels are those in effect, which a configuration whose labels failed has not changed. */
@@ -214,14 +191,22 @@ static sp_status make_change(change *c, sp_error *err)
 		return load_model(c, err);
 	if (!is_served)
 		return sp_error_set(err, SP_NOT_FOUND, "Could not find any versions of model %.*s",
-				    shown(c->order->model), c->order->model.data);
+				    sp_bytes_shown(c->order->model, 512), c->order->model.data);
 	c->config->by_order = true;
 	switch (c->order->kind) {
 	case SP_MODEL_ORDER_LOAD:
-		return load_version(c, err);
+		if (c->order->config.size != 0)
+			return sp_error_set(err, SP_INVALID,
+					    "an order about one version has no configuration");
+		SP_TRY(check_side_by_side(c, err));
+		return order_version(c, true, err);
 	case SP_MODEL_ORDER_UNLOAD:
 		c->config->is_unloaded = !one_version;
-		return one_version ? unload_version(c, err) : SP_OK;
+		if (!one_version)
+			return SP_OK;
+		SP_TRY(check_side_by_side(c, err));
+		SP_TRY(check_may_go(c, err));
+		return order_version(c, false, err);
 	case SP_MODEL_ORDER_ASSIGN:
 		return assign_label(c, err);
 	case SP_MODEL_ORDER_REMOVE:
@@ -235,32 +220,26 @@ static sp_status make_change(change *c, sp_error *err)
 /* While a folder cannot be looked at, its versions stay as they are. */
 static sp_status check_folder(const sp_managed_model *model, sp_error *err)
 {
-	if (model->poll_status == SP_OK)
+	if (model->poll_error.status == SP_OK)
 		return SP_OK;
 	return sp_error_set(err, SP_IO, "model %s: %s cannot be read, or has no version",
 			    model->public.name, model->config->base_path);
 }
 
-/* Whether what is served is what the configuration names: no version of another folder. */
-static bool is_as_configured(const sp_managed_model *model)
-{
-	const sp_unit *unit = model->units;
-
-	while (unit != NULL &&
-	       (!unit->wanted || unit->is_outdated || unit->state != SP_VERSION_AVAILABLE))
-		unit = unit->next;
-	return unit != NULL;
-}
-
+/* What is served must be what the configuration names: no version of another folder. */
 static sp_status check_model(const sp_managed_model *model, sp_error *err)
 {
-	const sp_unit *failed = model->units;
+	const sp_unit *failed = NULL;
 
 	SP_TRY(check_folder(model, err));
-	if (is_as_configured(model))
-		return SP_OK;
-	while (failed != NULL && (!failed->wanted || failed->error.status == SP_OK))
-		failed = failed->next;
+	for (const sp_unit *unit = model->units; unit != NULL; unit = unit->next) {
+		if (!unit->wanted)
+			continue;
+		if (!unit->is_outdated && unit->state == SP_VERSION_AVAILABLE)
+			return SP_OK;
+		if (failed == NULL && unit->error.status != SP_OK)
+			failed = unit;
+	}
 	return sp_models__fail_available(model, failed, err);
 }
 
@@ -314,7 +293,8 @@ static sp_status wait_for(sp_models *models, const sp_managed_model *model,
 	case SP_MODEL_ORDER_UNLOAD:
 		return wait_unloaded(models, model, order->version, err);
 	case SP_MODEL_ORDER_ASSIGN:
-		snprintf(name, sizeof(name), "%.*s", shown(order->label), order->label.data);
+		snprintf(name, sizeof(name), "%.*s", sp_bytes_shown(order->label, 512),
+			 order->label.data);
 		label.label = name;
 		return sp_models__check_label(models, model, &label, err);
 	case SP_MODEL_ORDER_REMOVE:
@@ -366,9 +346,9 @@ static void log_order(const sp_model_order *order)
 	if (order->version >= 0)
 		snprintf(version, sizeof(version), " version %lld", (long long)order->version);
 	if (order->label.size != 0)
-		snprintf(label, sizeof(label), " label %.*s", shown(order->label),
+		snprintf(label, sizeof(label), " label %.*s", sp_bytes_shown(order->label, 512),
 			 order->label.data);
-	sp_log(SP_LOG_INFO, "model %.*s: %s%s%s by order of %s", shown(order->model),
+	sp_log(SP_LOG_INFO, "model %.*s: %s%s%s by order of %s", sp_bytes_shown(order->model, 512),
 	       order->model.data, names[order->kind], label, version, order->by);
 }
 

@@ -7,7 +7,6 @@
 #include "api/host/model/version_policy.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/folder.h"
 #include "base/log.h"
 
@@ -55,6 +54,24 @@ bool sp_models__is_settled(const sp_managed_model *model)
 		    (unit->state == SP_VERSION_START || unit->state == SP_VERSION_LOADING))
 			return false;
 	return model->polled;
+}
+
+void sp_models__tell_missing(const sp_managed_model *model, char out[SP_UNREADY_SIZE])
+{
+	const sp_error *why = &model->poll_error;
+
+	out[0] = '\0';
+	for (const sp_unit *unit = model->units; unit != NULL; unit = unit->next)
+		if (unit->wanted || unit->state == SP_VERSION_AVAILABLE)
+			return;
+	if (!model->polled || model->config == NULL || model->config->base_path == NULL)
+		return;
+	if (why->status == SP_OK || why->status == SP_NOT_FOUND)
+		snprintf(out, SP_UNREADY_SIZE, "no version to serve has been found in %s yet",
+			 model->config->base_path);
+	else
+		snprintf(out, SP_UNREADY_SIZE, "no version to serve has been found yet: %s",
+			 why->text);
 }
 
 bool sp_models__is_available(const sp_managed_model *model, int64_t version)
@@ -122,13 +139,9 @@ static sp_status list_numbered(found_versions *out, const char *base, sp_error *
 	SP_NEED_MEMORY(arena, err, "the versions");
 	status = sp_folder_list(&folder, base, arena, err);
 	for (size_t i = 0; status == SP_OK && i < folder.count; i++) {
-		int64_t version = sp_version_of_name(folder.names[i]);
-		char path[PATH_MAX];
+		int64_t version = sp_version_of_folder(base, folder.names[i]);
 
-		if (version >= 0 &&
-		    snprintf(path, sizeof(path), "%s/%s", base, folder.names[i]) <
-			    (int)sizeof(path) &&
-		    sp_file_is_directory(path))
+		if (version >= 0)
 			status = add_found(out, version, folder.names[i], err);
 	}
 	sp_arena_destroy(arena);
@@ -242,10 +255,12 @@ static void reconcile(sp_managed_model *model, const char *base, const found_ver
 /* Logs why a folder cannot be looked at, once until that changes. */
 static void note(sp_managed_model *model, sp_status status, const sp_error *err)
 {
-	if (status != SP_OK && status != model->poll_status)
+	if (status != SP_OK && status != model->poll_error.status)
 		sp_log(SP_LOG_WARNING, "model %s: %s; what is served of it stays",
 		       model->public.name, err->text);
-	model->poll_status = status;
+	if (status != SP_OK)
+		model->poll_error = *err;
+	model->poll_error.status = status;
 }
 
 /*

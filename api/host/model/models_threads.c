@@ -13,7 +13,7 @@ static const int64_t drain_ns = 5 * INT64_C(1000000);
 
 static const int64_t second_ns = INT64_C(1000000000);
 
-enum { MAX_UNITS = 1024, MAX_FILE_BYTES = 16 << 20 };
+enum { MAX_FILE_BYTES = 16 << 20 };
 
 /* Waits for a change or that time. */
 static void wait_until(sp_models *models, int64_t until_ns)
@@ -33,25 +33,15 @@ static int64_t earlier(int64_t a, int64_t b)
 
 /* --------------------------------------------------------------------- what is next */
 
-/* The next step for a model; NULL: none.  *due_ns becomes earlier if a load waits for its time. */
-static sp_unit *next_step(sp_managed_model *model, sp_version_action *action, int64_t *due_ns)
+/* As sp_version_policy_next().  *due_ns becomes earlier if a load waits for its time. */
+static sp_unit *next_step(const sp_managed_model *model, int64_t *due_ns)
 {
-	sp_version_fact facts[MAX_UNITS];
-	sp_unit *units[MAX_UNITS];
 	int64_t now_ns = sp_clock_now_ns();
-	sp_version_step step;
-	size_t count = 0;
 
-	for (sp_unit *unit = model->units; unit != NULL && count < MAX_UNITS; unit = unit->next) {
-		facts[count] = (sp_version_fact){unit->version, unit->wanted, unit->state,
-						 unit->due_ns <= now_ns};
-		units[count++] = unit;
+	for (const sp_unit *unit = model->units; unit != NULL; unit = unit->next)
 		if (unit->wanted && unit->state == SP_VERSION_START && unit->due_ns > now_ns)
 			*due_ns = earlier(*due_ns, unit->due_ns);
-	}
-	step = sp_version_policy_next(facts, count);
-	*action = step.action;
-	return step.action != SP_VERSION_WAIT ? units[step.index] : NULL;
+	return sp_version_policy_next(model->units, now_ns);
 }
 
 /* Takes a version away from requests.  Those that have it go on; the manager closes it. */
@@ -72,11 +62,10 @@ static void retire(sp_models *models, sp_unit *unit)
 static sp_unit *next_load(sp_models *models, sp_managed_model **of, int64_t *due_ns)
 {
 	for (sp_managed_model *model = models->first; model != NULL; model = model->next) {
-		sp_version_action action;
 		sp_unit *unit;
 
-		while ((unit = next_step(model, &action, due_ns)) != NULL &&
-		       action == SP_VERSION_UNLOAD) {
+		while ((unit = next_step(model, due_ns)) != NULL &&
+		       unit->state == SP_VERSION_AVAILABLE) {
 			retire(models, unit);
 			if (unit->state != SP_VERSION_UNLOADING)
 				return NULL;

@@ -17,7 +17,8 @@ enum { MAX_CONFIG_BYTES = 16 << 20, MAX_PATH = 4000 };
 
 /* ------------------------------------------------------------------ folders */
 
-int64_t sp_version_of_name(const char *name)
+/* The number that a name consists of; -1 if it is not a number. */
+static int64_t version_of_name(const char *name)
 {
 	char *end;
 	long long value;
@@ -27,6 +28,17 @@ int64_t sp_version_of_name(const char *name)
 	errno = 0;
 	value = strtoll(name, &end, 10);
 	return errno == 0 && *end == '\0' ? (int64_t)value : -1;
+}
+
+int64_t sp_version_of_folder(const char *base, const char *name)
+{
+	int64_t version = version_of_name(name);
+	char path[4096];
+
+	if (version < 0 || snprintf(path, sizeof(path), "%s/%s", base, name) >= (int)sizeof(path) ||
+	    !sp_file_is_directory(path))
+		return -1;
+	return version;
 }
 
 static sp_status is_saved_model(bool *out, const char *folder, sp_error *err)
@@ -53,13 +65,9 @@ static sp_status find_newest(int64_t *out, const char *base, sp_error *err)
 	SP_NEED_MEMORY(arena, err, "the versions");
 	status = sp_folder_list(&folder, base, arena, err);
 	for (size_t i = 0; status == SP_OK && i < folder.count; i++) {
-		int64_t version = sp_version_of_name(folder.names[i]);
-		char path[4096];
+		int64_t version = sp_version_of_folder(base, folder.names[i]);
 
-		if (version > *out &&
-		    snprintf(path, sizeof(path), "%s/%s", base, folder.names[i]) <
-			    (int)sizeof(path) &&
-		    sp_file_is_directory(path))
+		if (version > *out)
 			*out = version;
 	}
 	sp_arena_destroy(arena);
@@ -96,7 +104,7 @@ sp_status sp_model_folder_find(sp_model_folder *out, const char *path, sp_error 
 	SP_TRY(copy_path(folder, sizeof(folder), path, err));
 	SP_TRY(is_saved_model(&is_model, folder, err));
 	if (is_model) {
-		out->version = sp_version_of_name(last_name(folder));
+		out->version = version_of_name(last_name(folder));
 		if (out->version < 0)
 			out->version = 1;
 		return SP_OK;
@@ -114,9 +122,9 @@ sp_status sp_model_folder_find(sp_model_folder *out, const char *path, sp_error 
 
 static void write_text(sp_buffer *out, const char *key, const char *value)
 {
-	sp_json_write_string(out, sp_bytes_of(key));
+	sp_json_text_append(out, sp_bytes_of(key));
 	sp_buffer_append_char(out, ':');
-	sp_json_write_string(out, sp_bytes_of(value));
+	sp_json_text_append(out, sp_bytes_of(value));
 	sp_buffer_append_char(out, ',');
 }
 
@@ -151,8 +159,7 @@ static sp_status write_config(sp_served_model *model, const sp_served_source *so
 	sp_buffer_append_char(&out, '}');
 	model->config = sp_buffer_take(&out, &size);
 	sp_buffer_fini(&out);
-	return model->config != NULL ? SP_OK
-				     : sp_error_set(err, SP_NO_MEMORY, "no memory for the model");
+	return model->config != NULL ? SP_OK : sp_no_memory(err, "the model");
 }
 
 /* What overrides members of the configuration, as JSON; NULL when out of memory. */
@@ -169,7 +176,7 @@ static char *write_overrides(const sp_served_source *source)
 	if (source->log_level != NULL)
 		write_text(&out, "log_level", source->log_level);
 	sp_buffer_append_text(&out, "\"model_name\":");
-	sp_json_write_string(&out, sp_bytes_of(source->model_name));
+	sp_json_text_append(&out, sp_bytes_of(source->model_name));
 	sp_buffer_append_char(&out, '}');
 	text = sp_buffer_take(&out, &size);
 	sp_buffer_fini(&out);
@@ -187,7 +194,7 @@ static sp_status override(sp_served_model *model, const char *overrides, sp_erro
 	sp_free(model->config);
 	model->config = sp_alloc_text(config);
 	if (model->config == NULL)
-		status = sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+		status = sp_no_memory(err, "the configuration");
 	serving_processor_free(config);
 	return status;
 }

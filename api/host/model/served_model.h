@@ -23,8 +23,8 @@ typedef struct sp_model_folder {
 	int64_t version; /* the newest number in it; its own number, 1 if it is not named by one */
 } sp_model_folder;
 
-/* The number that a name consists of; -1 if it is not a number. */
-int64_t sp_version_of_name(const char *name);
+/* The number that is the name of a folder in `base`; -1 if it is no number, or no folder. */
+int64_t sp_version_of_folder(const char *base, const char *name);
 
 /* Errors: SP_NOT_FOUND if there is no model; SP_IO, SP_INVALID; each names the path. */
 SP_MUST_CHECK sp_status sp_model_folder_find(sp_model_folder *out, const char *path, sp_error *err);

@@ -8,11 +8,6 @@
 
 enum { MAX_FILE_BYTES = 1 << 20, MAX_THREADS = 1024, MAX_TIMEOUT_US = 1000000000 };
 
-#define END                          \
-	{                            \
-		NULL, 0, NULL, false \
-	}
-
 /* Reads a file of that type; the name of the type is without its package. */
 static sp_status read_file(void *out, const char *path, const char *type,
 			   const sp_config_member *members, sp_arena *arena, sp_error *err)
@@ -114,7 +109,7 @@ sp_status sp_batching_config_read(sp_batching_config *out, const char *path, sp_
 		{"allowed_batch_sizes", 0, add_size, true},
 		{"pad_variable_length_inputs", AT(pad_variable_length_inputs), sp_config_read_bool,
 		 false},
-		END};
+		{0}};
 
 	sp_batching_config_init(out);
 	SP_TRY(read_file(out, path, "BatchingParameters", members, arena, err));
@@ -134,7 +129,7 @@ sp_status sp_batching_config_read_json(void *out, const sp_config_field *field, 
 		{"max_execution_batch_size", AT(max_execution_batch_size), sp_config_read_i64,
 		 false},
 		{"allowed_batch_sizes", 0, add_size, true},
-		END};
+		{0}};
 
 	sp_batching_config_init(out);
 	SP_TRY(sp_config_read_message(out, field, "batching", members, arena, err));
@@ -154,7 +149,7 @@ sp_status sp_ssl_config_read(sp_ssl_config *out, const char *path, sp_arena *are
 		{"server_cert", AT(server_cert), sp_config_read_text, false},
 		{"custom_ca", AT(custom_ca), sp_config_read_text, false},
 		{"client_verify", AT(client_verify), sp_config_read_bool, false},
-		END};
+		{0}};
 
 	*out = (sp_ssl_config){"", "", "", false};
 	SP_TRY(read_file(out, path, "SSLConfig", members, arena, err));
@@ -176,7 +171,7 @@ static sp_status read_prometheus(void *out, const sp_config_field *field, sp_are
 	static const sp_config_member members[] = {
 		{"enable", AT(enable), sp_config_read_bool, false},
 		{"path", AT(path), sp_config_read_text, false},
-		END};
+		{0}};
 
 	return sp_config_read_message(out, field, "PrometheusConfig", members, arena, err);
 }
@@ -185,7 +180,7 @@ sp_status sp_monitoring_config_read(sp_monitoring_config *out, const char *path,
 				    sp_error *err)
 {
 	static const sp_config_member members[] = {{"prometheus_config", 0, read_prometheus, false},
-						   END};
+						   {0}};
 
 	*out = (sp_monitoring_config){.path = ""};
 	SP_TRY(read_file(out, path, "MonitoringConfig", members, arena, err));

@@ -15,42 +15,22 @@ bool sp_version_policy_wants(const sp_version_policy *policy, int64_t version, s
 	return false;
 }
 
-/* The newest version in `state` that is wanted, or the oldest that is not; NULL: none. */
-static const sp_version_fact *choose(const sp_version_fact *facts, size_t count, bool wanted,
-				     sp_version_state state)
+sp_unit *sp_version_policy_next(sp_unit *units, int64_t now_ns)
 {
-	const sp_version_fact *best = NULL;
+	sp_unit *load = NULL, *unload = NULL;
+	bool any_wanted = false, any_serves = false;
 
-	for (size_t i = 0; i < count; i++) {
-		const sp_version_fact *fact = &facts[i];
+	for (sp_unit *unit = units; unit != NULL; unit = unit->next) {
+		bool available = unit->state == SP_VERSION_AVAILABLE;
 
-		if (fact->wanted != wanted || fact->state != state ||
-		    (state == SP_VERSION_START && !fact->due))
-			continue;
-		if (best == NULL || (fact->version > best->version) == wanted)
-			best = fact;
+		any_wanted |= unit->wanted;
+		any_serves |= unit->wanted && available;
+		if (unit->wanted && unit->state == SP_VERSION_START && unit->due_ns <= now_ns &&
+		    (load == NULL || unit->version > load->version))
+			load = unit;
+		if (!unit->wanted && available &&
+		    (unload == NULL || unit->version <= unload->version))
+			unload = unit;
 	}
-	return best;
-}
-
-static bool any_wanted(const sp_version_fact *facts, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (facts[i].wanted)
-			return true;
-	return false;
-}
-
-sp_version_step sp_version_policy_next(const sp_version_fact *facts, size_t count)
-{
-	const sp_version_fact *load = choose(facts, count, true, SP_VERSION_START);
-	const sp_version_fact *unload = choose(facts, count, false, SP_VERSION_AVAILABLE);
-	bool replaced = choose(facts, count, true, SP_VERSION_AVAILABLE) != NULL ||
-			!any_wanted(facts, count);
-
-	if (unload != NULL && replaced)
-		return (sp_version_step){SP_VERSION_UNLOAD, (size_t)(unload - facts)};
-	if (load != NULL)
-		return (sp_version_step){SP_VERSION_LOAD, (size_t)(load - facts)};
-	return (sp_version_step){SP_VERSION_WAIT, 0};
+	return unload != NULL && (any_serves || !any_wanted) ? unload : load;
 }

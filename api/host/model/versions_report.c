@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/host/json/json_reader.h"
+#include "api/serving_processor.h"
 #include "base/arena_list.h"
 
 typedef struct source {
@@ -247,6 +248,18 @@ sp_status sp_versions_report_read(sp_versions_report *out, const char *json, sp_
 	status = read_members(out, &from, members, err);
 	sp_json_reader_fini(&from.reader);
 	return status;
+}
+
+sp_status sp_versions_report_ask(sp_versions_report *out, void *processor, sp_arena *arena,
+				 sp_error *err)
+{
+	char *json = serving_processor_versions(processor);
+	const char *copy = json != NULL ? sp_arena_text(arena, sp_bytes_of(json)) : NULL;
+
+	serving_processor_free(json);
+	if (copy == NULL)
+		return sp_no_memory(err, "the versions");
+	return sp_versions_report_read(out, copy, arena, err);
 }
 
 const sp_reported_version *sp_versions_report_live(const sp_versions_report *report)

@@ -82,6 +82,10 @@ typedef struct sp_versions_report {
 SP_MUST_CHECK sp_status sp_versions_report_read(sp_versions_report *out, const char *json,
 						sp_arena *arena, sp_error *err);
 
+/* Asks the library for the report of a processor; texts are in the arena. */
+SP_MUST_CHECK sp_status sp_versions_report_ask(sp_versions_report *out, void *processor,
+					       sp_arena *arena, sp_error *err);
+
 /* The live version; NULL: none. */
 const sp_reported_version *sp_versions_report_live(const sp_versions_report *report);
 

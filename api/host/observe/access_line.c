@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "api/host/json/json_writer.h"
+#include "base/hex.h"
 
 static void write_text(sp_buffer *out, const char *key, sp_bytes text)
 {
@@ -13,13 +14,13 @@ static void write_text(sp_buffer *out, const char *key, sp_bytes text)
 		return;
 	if (text.size > SP_ACCESS_TEXT)
 		text.size = SP_ACCESS_TEXT;
-	sp_json_write_key(out, key, false);
-	sp_json_write_string(out, text);
+	sp_json_write_key(out, key);
+	sp_json_text_append(out, text);
 }
 
 static void write_number(sp_buffer *out, const char *key, int64_t value)
 {
-	sp_json_write_key(out, key, false);
+	sp_json_write_key(out, key);
 	sp_json_write_i64(out, value);
 }
 
@@ -28,7 +29,7 @@ static void write_us(sp_buffer *out, const char *key, int64_t ns)
 {
 	if (ns < 0)
 		return;
-	sp_json_write_key(out, key, false);
+	sp_json_write_key(out, key);
 	sp_buffer_printf(out, "%" PRId64 ".%03d", ns / 1000, (int)(ns % 1000));
 }
 
@@ -83,7 +84,7 @@ static void write_ids(sp_buffer *out, const sp_observed *o)
 	char id[SP_TRACE_ID_TEXT];
 
 	if (o->trace.known) {
-		sp_trace_print_id(id, o->trace.trace_id, SP_TRACE_ID);
+		sp_hex_print(id, o->trace.trace_id, SP_TRACE_ID);
 		write_text(out, "trace_id", sp_bytes_of(id));
 	}
 	write_text(out, "request_id", sp_http_head_get(o->outcome->head, "x-request-id"));
@@ -109,7 +110,7 @@ void sp_access_line_write(sp_buffer *out, const sp_observed *o, bool with_steps)
 	write_ids(out, o);
 	write_text(out, "error", sp_bytes_of(outcome->reason));
 	if (with_steps && outcome->record->steps != NULL) {
-		sp_json_write_key(out, "steps", false);
+		sp_json_write_key(out, "steps");
 		sp_buffer_append_text(out, outcome->record->steps);
 	}
 	sp_buffer_append_text(out, "}\n");

@@ -7,6 +7,7 @@
 
 #include "api/host/json/json_writer.h"
 #include "api/serving_processor.h"
+#include "base/hex.h"
 
 /* OTLP's numbers of a span's kind and of the status of one that has failed. */
 enum { KIND_INTERNAL = 1, KIND_SERVER = 2, STATUS_ERROR = 2 };
@@ -73,7 +74,7 @@ static void add_text(sp_buffer *out, const char *key, sp_bytes text)
 		return;
 	begin_attribute(out, key);
 	sp_buffer_append_text(out, "{\"stringValue\":");
-	sp_json_write_string(out, text);
+	sp_json_text_append(out, text);
 	sp_buffer_append_text(out, "}}");
 }
 
@@ -169,16 +170,16 @@ static void begin_span(sp_buffer *out, const sp_span_call *call, const span *s)
 
 	if (out->size != 0 && out->data[out->size - 1] == '}')
 		sp_buffer_append_char(out, ',');
-	sp_trace_print_id(id, call->trace.trace_id, SP_TRACE_ID);
+	sp_hex_print(id, call->trace.trace_id, SP_TRACE_ID);
 	sp_buffer_printf(out, "{\"traceId\":\"%s\"", id);
-	sp_trace_print_id(id, s->id, SP_SPAN_ID);
+	sp_hex_print(id, s->id, SP_SPAN_ID);
 	sp_buffer_printf(out, ",\"spanId\":\"%s\"", id);
 	if (s->parent != NULL) {
-		sp_trace_print_id(id, s->parent, SP_SPAN_ID);
+		sp_hex_print(id, s->parent, SP_SPAN_ID);
 		sp_buffer_printf(out, ",\"parentSpanId\":\"%s\"", id);
 	}
-	sp_json_write_key(out, "name", false);
-	sp_json_write_string(out, sp_bytes_of(s->name));
+	sp_json_write_key(out, "name");
+	sp_json_text_append(out, sp_bytes_of(s->name));
 	sp_buffer_printf(out,
 			 ",\"kind\":%d,\"startTimeUnixNano\":\"%" PRId64
 			 "\",\"endTimeUnixNano\":\"%" PRId64 "\",\"attributes\":[",
@@ -208,7 +209,7 @@ static void write_server_span(sp_buffer *out, const sp_span_call *call, span *s)
 	sp_buffer_append_char(out, ']');
 	if (call->status >= 500) {
 		sp_buffer_printf(out, ",\"status\":{\"code\":%d,\"message\":", STATUS_ERROR);
-		sp_json_write_string(out, sp_bytes_of(call->reason));
+		sp_json_text_append(out, sp_bytes_of(call->reason));
 		sp_buffer_append_char(out, '}');
 	}
 	sp_buffer_append_char(out, '}');

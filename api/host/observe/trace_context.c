@@ -100,14 +100,3 @@ void sp_trace_context_take(sp_trace_context *out, sp_bytes header, double rate)
 	out->known = out->sampled = true;
 	sp_trace_new_id(out->trace_id, SP_TRACE_ID);
 }
-
-void sp_trace_print_id(char *out, const unsigned char *id, size_t size)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	for (size_t i = 0; i < size; i++) {
-		out[2 * i] = digits[id[i] >> 4];
-		out[2 * i + 1] = digits[id[i] & 15];
-	}
-	out[2 * size] = '\0';
-}

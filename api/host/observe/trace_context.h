@@ -38,7 +38,4 @@ void sp_trace_context_take(sp_trace_context *out, sp_bytes header, double rate);
 /* Random bytes that are not all zero. */
 void sp_trace_new_id(unsigned char *id, size_t size);
 
-/* 2 * size lower-case digits and a NUL. */
-void sp_trace_print_id(char *out, const unsigned char *id, size_t size);
-
 #endif

@@ -67,7 +67,7 @@ void sp_json_write_element(sp_buffer *out, const serving_processor_tensor *tenso
 	if (end != NULL)
 		sp_buffer_append(out, text, (size_t)(end - text));
 	else if (tensor->dtype == SERVING_PROCESSOR_STRING)
-		sp_json_write_string(out, (sp_bytes){texts[i].data, texts[i].size});
+		sp_json_text_append(out, (sp_bytes){texts[i].data, texts[i].size});
 }
 
 enum { RUN = 64 };

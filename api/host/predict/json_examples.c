@@ -32,7 +32,7 @@ struct sp_json_examples {
 
 static sp_status no_memory(sp_error *err)
 {
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for the examples");
+	return sp_no_memory(err, "the examples");
 }
 
 sp_json_examples *sp_json_examples_create(sp_budget *budget)
@@ -141,27 +141,22 @@ static sp_status put_example(sp_json_examples *x, size_t context, size_t begin, 
 
 /* ---------------------------------------------------------------- features */
 
-static int shown(sp_bytes name)
-{
-	return name.size < 64 ? (int)name.size : 64;
-}
-
 static sp_status set_kind(list_kind *of, list_kind new, sp_bytes name, sp_error *err)
 {
 	static const char *const names[] = {"", "string", "float", "int64"};
 
 	if (*of != NOTHING && *of != new)
 		return sp_error_set(err, SP_INVALID, "feature: %.*s expecting type: %s",
-				    shown(name), name.data, names[*of]);
+				    sp_bytes_shown(name, 64), name.data, names[*of]);
 	*of = new;
 	return SP_OK;
 }
 
 static sp_status unexpected(sp_json_reader *reader, sp_bytes name, sp_error *err)
 {
-	return sp_error_set(err, SP_INVALID,
-			    "feature: %.*s has element with unexpected JSON type: %s", shown(name),
-			    name.data, sp_json_kind_name(sp_json_peek(reader)));
+	return sp_error_set(
+		err, SP_INVALID, "feature: %.*s has element with unexpected JSON type: %s",
+		sp_bytes_shown(name, 64), name.data, sp_json_kind_name(sp_json_peek(reader)));
 }
 
 /* The list that the parser wants; NOTHING: it does not read the feature. */
@@ -211,7 +206,7 @@ static sp_status convert(sp_json_number *number, list_kind wanted, sp_bytes name
 		return sp_error_set(err, SP_INVALID,
 				    "feature: %.*s expecting type: int64, but got a number that is "
 				    "not whole, or too large",
-				    shown(name), name.data);
+				    sp_bytes_shown(name, 64), name.data);
 	return SP_OK;
 }
 
@@ -227,7 +222,7 @@ static sp_status read_number(sp_json_examples *x, list_kind *of, list_kind wante
 	if (number.integer && !sp_json_number_to_i64(&number, &integer))
 		return sp_error_set(err, SP_INVALID,
 				    "feature: %.*s has uint64 element. Only int64_t is supported.",
-				    shown(name), name.data);
+				    sp_bytes_shown(name, 64), name.data);
 	if (number.integer) {
 		SP_TRY(set_kind(of, INT64_LIST, name, err));
 		put_varint(&x->values, (uint64_t)integer);
@@ -237,7 +232,7 @@ static sp_status read_number(sp_json_examples *x, list_kind *of, list_kind wante
 	value = sp_json_number_to_f32(&number);
 	if (isinf(value) && !number.infinite)
 		return sp_error_set(err, SP_INVALID, "feature: %.*s has a number beyond float",
-				    shown(name), name.data);
+				    sp_bytes_shown(name, 64), name.data);
 	sp_buffer_append(&x->values, &value, sizeof(value));
 	return SP_OK;
 }

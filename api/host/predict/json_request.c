@@ -61,27 +61,23 @@ struct sp_json_request {
 	sp_json_parsed parsed;
 };
 
-sp_json_request *sp_json_request_create(void)
+sp_json_request *sp_json_request_create(sp_budget *budget)
 {
 	sp_json_request *request = sp_alloc_zero(1, sizeof(*request));
 
 	if (request == NULL)
 		return NULL;
+	request->budget = budget;
 	sp_json_reader_init(&request->reader, (sp_bytes){"", 0});
+	sp_buffer_set_budget(&request->reader.nesting, budget);
 	request->arena = sp_arena_create(ARENA_CHUNK);
 	request->memory = (sp_message_memory){request->arena, request->order};
 	if (request->arena == NULL) {
 		sp_json_request_destroy(request);
 		return NULL;
 	}
-	return request;
-}
-
-void sp_json_request_set_budget(sp_json_request *request, sp_budget *budget)
-{
-	request->budget = budget;
 	sp_arena_set_budget(request->arena, budget);
-	sp_buffer_set_budget(&request->reader.nesting, budget);
+	return request;
 }
 
 void sp_json_request_destroy(sp_json_request *request)
@@ -159,7 +155,7 @@ static sp_status prepare(sp_json_request *request, const sp_host_signature *sign
 	size_t have = request->input_capacity, need = signature->input_count;
 
 	if (need > have && !grow(request, need))
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu inputs", need);
+		return sp_no_memory(err, "%zu inputs", need);
 	request->member_count = 0;
 	request->named.signature = signature;
 	for (size_t i = 0; i < need; i++) {
@@ -252,7 +248,7 @@ static sp_status element_error(sp_status status, size_t item, sp_bytes key, sp_e
 				       item);
 	return sp_error_prefix(
 		err, status, "Failed to process element: %zu key: %.*s of 'instances' list. Error",
-		item, key.size < 64 ? (int)key.size : 64, key.data);
+		item, sp_bytes_shown(key, 64), key.data);
 }
 
 /* Whether the text of the n-th member of the first instance follows. */
@@ -274,7 +270,7 @@ static sp_status find_member(sp_json_request *request, const sp_host_signature *
 
 	if (index < 0)
 		return sp_error_set(err, SP_INVALID, "JSON object: does not have named input: %.*s",
-				    key.size < 64 ? (int)key.size : 64, key.data);
+				    sp_bytes_shown(key, 64), key.data);
 	*out = (size_t)index;
 	if (item == 0 && n == request->member_count && n < signature->input_count &&
 	    (n != 0 || !sp_bytes_equal_text(key, "b64"))) {

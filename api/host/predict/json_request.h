@@ -28,12 +28,9 @@
  */
 typedef struct sp_json_request sp_json_request;
 
-/* NULL when out of memory. */
-sp_json_request *sp_json_request_create(void);
+/* NULL when out of memory.  Its memory counts against the budget, which may be NULL. */
+sp_json_request *sp_json_request_create(sp_budget *budget);
 void sp_json_request_destroy(sp_json_request *request);
-
-/* Its memory counts against the budget; call it before the first parse. */
-void sp_json_request_set_budget(sp_json_request *request, sp_budget *budget);
 
 /* Frees the memory of a large request; the parsed tensors become invalid. */
 void sp_json_request_trim(sp_json_request *request);

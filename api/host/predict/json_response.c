@@ -35,7 +35,7 @@ static void write_key(sp_buffer *out, const char *key, bool first, int depth)
 	if (!first)
 		sp_buffer_append_char(out, ',');
 	new_line(out, depth);
-	sp_json_write_string(out, sp_bytes_of(key));
+	sp_json_text_append(out, sp_bytes_of(key));
 	sp_buffer_append(out, ": ", 2);
 }
 
@@ -46,7 +46,7 @@ static void write_string(writer *w, serving_processor_bytes element, int depth)
 	sp_bytes text = {element.data, element.size};
 
 	if (!w->base64 && sp_utf8_valid(text)) {
-		sp_json_write_string(w->out, text);
+		sp_json_text_append(w->out, text);
 		return;
 	}
 	sp_buffer_append_char(w->out, '{');
@@ -285,7 +285,7 @@ void sp_json_response_write_classes(sp_buffer *out, const serving_processor_byte
 			if (labels != NULL)
 				label = (sp_bytes){labels[at].data, labels[at].size};
 			sp_buffer_append_text(out, c == 0 ? "[" : ", [");
-			sp_json_write_string(out, label);
+			sp_json_text_append(out, label);
 			sp_buffer_append(out, ", ", 2);
 			sp_json_write_f32(out, scores != NULL ? scores[at] : 0);
 			sp_buffer_append_char(out, ']');

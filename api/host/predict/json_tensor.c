@@ -58,15 +58,14 @@ static sp_status grow(sp_json_elements *elements, size_t size, sp_error *err)
 	least += least / 16;
 	bytes = sp_budget_grow(elements->budget, old, least, bytes > least ? bytes : least);
 	if (bytes == 0)
-		return sp_error_set(err, SP_NO_MEMORY,
-				    "no memory for a tensor of %zu bytes: the memory for requests "
+		return sp_no_memory(err,
+				    "a tensor of %zu bytes: the memory for requests "
 				    "is used up",
 				    least);
 	data = sp_alloc_resize(elements->data, bytes, 1);
 	if (data == NULL) {
 		sp_budget_shrink(elements->budget, bytes, old);
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a tensor of %zu bytes",
-				    bytes);
+		return sp_no_memory(err, "a tensor of %zu bytes", bytes);
 	}
 	elements->data = data;
 	elements->capacity_bytes = bytes;
@@ -128,28 +127,18 @@ static sp_status read_float(input *in)
 	return check_range(in, &number, *(double *)slot);
 }
 
-static sp_status read_i64(input *in)
+/* For integers of 64 bits. */
+static sp_status read_wide(input *in, bool is_signed)
 {
 	sp_json_number number;
 	void *slot;
 
 	SP_TRY(read_number(in, &number));
 	SP_TRY(reserve(in, sizeof(int64_t), &slot));
-	if (!sp_json_number_to_i64(&number, slot))
-		return type_error(in, number.text);
-	return SP_OK;
-}
-
-static sp_status read_u64(input *in)
-{
-	sp_json_number number;
-	void *slot;
-
-	SP_TRY(read_number(in, &number));
-	SP_TRY(reserve(in, sizeof(uint64_t), &slot));
-	if (!sp_json_number_to_u64(&number, slot))
-		return type_error(in, number.text);
-	return SP_OK;
+	return (is_signed ? sp_json_number_to_i64(&number, slot)
+			  : sp_json_number_to_u64(&number, slot))
+		       ? SP_OK
+		       : type_error(in, number.text);
 }
 
 /* For integers of 32 bits and fewer. */
@@ -257,7 +246,7 @@ sp_status sp_json_read_base64(sp_json_reader *reader, sp_bytes *out, sp_arena *a
 	case SP_BASE64_NO_MEMORY:
 		break;
 	}
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for a string");
+	return sp_no_memory(err, "a string");
 }
 
 static sp_status read_base64(input *in, sp_bytes *out)
@@ -300,9 +289,9 @@ static sp_status read_element(input *in)
 	case SERVING_PROCESSOR_DOUBLE:
 		return read_float(in);
 	case SERVING_PROCESSOR_INT64:
-		return read_i64(in);
+		return read_wide(in, true);
 	case SERVING_PROCESSOR_UINT64:
-		return read_u64(in);
+		return read_wide(in, false);
 	case SERVING_PROCESSOR_INT32:
 		return read_small(in, INT32_MIN, INT32_MAX, 4);
 	case SERVING_PROCESSOR_UINT32:

@@ -18,5 +18,5 @@ sp_status sp_host_signature_get(const sp_host_signature **out, const sp_host_sig
 		       ? SP_OK
 		       : sp_error_set(err, SP_NOT_FOUND,
 				      "Serving signature name: \"%.*s\" not found in signature def",
-				      name.size < 200 ? (int)name.size : 200, name.data);
+				      sp_bytes_shown(name, 200), name.data);
 }

@@ -18,21 +18,18 @@ static sp_status read_report(const sp_serving *serving, sp_model_state *model, s
 			     sp_error *err)
 {
 	sp_versions_report *report = sp_arena_zeros(arena, 1, sizeof(*report));
-	char *json, *copy = NULL;
 	sp_servable servable;
+	sp_status status;
 
+	if (report == NULL)
+		return sp_no_memory(err, "what the models do");
 	if (sp_models_acquire_processor(serving->models, sp_bytes_of(model->name), &servable,
 					err) != SP_OK)
 		return SP_OK;
-	json = serving_processor_versions(servable.served->processor);
+	status = sp_versions_report_ask(report, servable.served->processor, arena, err);
 	sp_servable_release(&servable);
-	if (json != NULL)
-		copy = sp_arena_text(arena, sp_bytes_of(json));
-	serving_processor_free(json);
-	if (report == NULL || copy == NULL)
-		return sp_no_memory(err, "what the models do");
 	model->report = report;
-	return sp_versions_report_read(report, copy, arena, err);
+	return status;
 }
 
 sp_status sp_route__model_states(const sp_serving *serving, sp_model_state **out, size_t *count,

@@ -129,23 +129,6 @@ void sp_route(sp_serving *serving, sp_http_request *request)
 
 /* ------------------------------------------------------------- admin listener */
 
-static void refuse_token(sp_http_request *request)
-{
-	static const char text[] = "The admin listener needs Authorization: Bearer TOKEN";
-	const sp_http_header field = {sp_bytes_of("www-authenticate"),
-				      sp_bytes_of("Bearer realm=\"serving_host\"")};
-	sp_buffer body;
-
-	sp_buffer_init(&body, 256);
-	sp_buffer_printf(&body, "{\"error\":\"%s\"}", text);
-	sp_http_request_answer(request, &(sp_http_answer){.status = 401,
-							  .body = &body,
-							  .headers = &field,
-							  .header_count = 1,
-							  .reason = text});
-	sp_buffer_fini(&body);
-}
-
 /* The status of a model, or an order. */
 static void route_order(sp_serving *serving, sp_http_request *request)
 {
@@ -176,7 +159,9 @@ void sp_route_admin_listener(sp_serving *serving, sp_http_request *request)
 	else if (sp_bytes_starts_with(path, "/healthz/"))
 		sp_route_health(serving, request);
 	else if (serving->admin_token != NULL && !sp_admin_token_check(serving->admin_token, head))
-		refuse_token(request);
+		sp_route__refuse(request, 401,
+				 "The admin listener needs Authorization: Bearer TOKEN",
+				 "www-authenticate", "Bearer realm=\"serving_host\"");
 	else if (head->method == SP_HTTP_POST && sp_http_head_get(head, "origin").data != NULL)
 		sp_http_request_fail(request, 403, "No orders from web pages");
 	else if (sp_bytes_equal_text(path, "/status.json"))

@@ -49,11 +49,7 @@ static void carry_out(sp_serving *serving, sp_worker *worker, sp_http_request *r
 		status = give_order(serving, request, &path, &err);
 	if (status == SP_OK)
 		status = write_versions(&body, serving, &path, &err);
-	if (status == SP_OK)
-		sp_route__answer(request, &body);
-	else
-		sp_route__fail(request, sp_route__http_status(status), &err);
-	sp_buffer_fini(&body);
+	sp_route__finish(request, sp_route__http_status(status), &body, &err);
 }
 
 void sp_route_admin(sp_serving *serving, sp_http_request *request, const sp_route_path *path)
@@ -64,7 +60,7 @@ void sp_route_admin(sp_serving *serving, sp_http_request *request, const sp_rout
 	name.has_version = false;
 	if (!sp_route__find_model(serving, request, &name))
 		return;
-	else if (path->verb == SP_MODEL_VERSIONS)
+	if (path->verb == SP_MODEL_VERSIONS)
 		carry_out(serving, NULL, request);
 	else
 		sp_route__enqueue_order(serving, request, carry_out);

@@ -46,11 +46,7 @@ static void carry_out(sp_serving *serving, sp_worker *worker, sp_http_request *r
 		status = sp_models_order(serving->models, &order, &err);
 	if (status == SP_OK)
 		status = write_states(&body, serving, path.name, &err);
-	if (status == SP_OK)
-		sp_route__answer(request, &body);
-	else
-		sp_route__fail(request, sp_route__selection_status(status), &err);
-	sp_buffer_fini(&body);
+	sp_route__finish(request, sp_route__selection_status(status), &body, &err);
 }
 
 void sp_route_configure(sp_serving *serving, sp_http_request *request, const sp_route_path *path)

@@ -39,6 +39,15 @@ void sp_route__answer(sp_http_request *request, sp_buffer *body)
 	sp_buffer_fini(body);
 }
 
+void sp_route__finish(sp_http_request *request, int status, sp_buffer *body, const sp_error *err)
+{
+	if (status == 200)
+		sp_route__answer(request, body);
+	else
+		sp_route__fail(request, status, err);
+	sp_buffer_fini(body);
+}
+
 void sp_route__answer_text(sp_http_request *request, const char *json)
 {
 	sp_buffer body;
@@ -55,20 +64,25 @@ bool sp_route__is_get(const sp_http_request *request)
 	return method == SP_HTTP_GET || method == SP_HTTP_HEAD;
 }
 
-void sp_route__refuse_method(sp_http_request *request, const char *allowed)
+void sp_route__refuse(sp_http_request *request, int status, const char *text, const char *header,
+		      const char *value)
 {
-	static const char text[] = "Method not allowed";
-	const sp_http_header allow = {sp_bytes_of("allow"), sp_bytes_of(allowed)};
+	const sp_http_header field = {sp_bytes_of(header), sp_bytes_of(value)};
 	sp_buffer body;
 
-	sp_buffer_init(&body, 128);
+	sp_buffer_init(&body, 256);
 	sp_buffer_printf(&body, "{\"error\":\"%s\"}", text);
-	sp_http_request_answer(request, &(sp_http_answer){.status = 405,
+	sp_http_request_answer(request, &(sp_http_answer){.status = status,
 							  .body = &body,
-							  .headers = &allow,
+							  .headers = &field,
 							  .header_count = 1,
 							  .reason = text});
 	sp_buffer_fini(&body);
+}
+
+void sp_route__refuse_method(sp_http_request *request, const char *allowed)
+{
+	sp_route__refuse(request, 405, "Method not allowed", "allow", allowed);
 }
 
 sp_model_selector sp_route__selector(const sp_route_path *path)
@@ -143,6 +157,23 @@ void sp_route__enqueue(sp_serving *serving, sp_http_request *request, sp_job *jo
 		sp_counter_add(&model->counters.ended, 1);
 	sp_http_request_record(request)->rejection = SP_REJECTED_QUEUE_FULL;
 	sp_http_request_fail(request, 503, "too many requests are waiting");
+}
+
+void sp_route__enqueue_for(sp_serving *serving, sp_http_request *request, const sp_route_path *path,
+			   sp_job *job)
+{
+	if (sp_route__find_model(serving, request, path))
+		sp_route__enqueue(serving, request, job);
+}
+
+void sp_route__enqueue_scrape(sp_serving *serving, sp_http_request *request, sp_job *job)
+{
+	sp_queued item = {.request = request, .job = job};
+
+	if (!sp_route__is_get(request))
+		sp_route__refuse_method(request, "GET, HEAD");
+	else if (!sp_request_queue_try_push(serving->scrapes, &item, 0))
+		sp_http_request_fail(request, 503, "too many scrapes are waiting");
 }
 
 void sp_route__enqueue_order(sp_serving *serving, sp_http_request *request, sp_job *job)

@@ -25,6 +25,10 @@ void sp_route__use_headers(sp_model_selector *selector, const sp_http_request *r
 /* The HTTP status for a failure of sp_models_acquire(). */
 int sp_route__selection_status(sp_status status);
 
+/* Answers {"error": "<text>"} with a header. */
+void sp_route__refuse(sp_http_request *request, int status, const char *text, const char *header,
+		      const char *value);
+
 /* Answers 405 with the methods that the route has: "GET, HEAD". */
 void sp_route__refuse_method(sp_http_request *request, const char *allowed);
 
@@ -41,12 +45,22 @@ bool sp_route__find_model(const sp_serving *serving, sp_http_request *request,
  */
 void sp_route__enqueue(sp_serving *serving, sp_http_request *request, sp_job *job);
 
+/* The same once sp_route__find_model() has found the model. */
+void sp_route__enqueue_for(sp_serving *serving, sp_http_request *request, const sp_route_path *path,
+			   sp_job *job);
+
+/* Queues a GET for the thread that writes metrics, or refuses it. */
+void sp_route__enqueue_scrape(sp_serving *serving, sp_http_request *request, sp_job *job);
+
 /* Queues an order for the thread that carries them out, or answers 503. */
 void sp_route__enqueue_order(sp_serving *serving, sp_http_request *request, sp_job *job);
 
 /* Answers 200 with JSON, or 503 if there was no memory for it.  *body is left empty. */
 void sp_route__answer(sp_http_request *request, sp_buffer *body);
 void sp_route__answer_text(sp_http_request *request, const char *json);
+
+/* Answers so for the status 200, else by sp_route__fail().  *body is left empty. */
+void sp_route__finish(sp_http_request *request, int status, sp_buffer *body, const sp_error *err);
 
 /* Whether the method is GET or HEAD. */
 bool sp_route__is_get(const sp_http_request *request);

@@ -31,7 +31,7 @@ static void set_level(sp_http_request *request, sp_bytes word)
 		}
 	sp_error_set(&err, SP_INVALID,
 		     "unknown log level '%.*s'; use one of: debug info warning error",
-		     word.size < 40 ? (int)word.size : 40, word.data);
+		     sp_bytes_shown(word, 40), word.data);
 	sp_route__fail(request, 400, &err);
 }
 

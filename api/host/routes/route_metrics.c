@@ -93,11 +93,6 @@ static void write_page(sp_serving *serving, sp_worker *worker, sp_http_request *
  */
 void sp_route_metrics(sp_serving *serving, sp_http_request *request)
 {
-	sp_queued item = {.request = request, .job = write_page};
-
 	sp_serving_tag(request, SP_REQUEST_METRICS, NULL);
-	if (!sp_route__is_get(request))
-		sp_route__refuse_method(request, "GET, HEAD");
-	else if (!sp_request_queue_try_push(serving->scrapes, &item, 0))
-		sp_http_request_fail(request, 503, "too many scrapes are waiting");
+	sp_route__enqueue_scrape(serving, request, write_page);
 }

@@ -8,6 +8,7 @@
 #include "api/host/routes/routes.h"
 #include "api/host/routes/status_document.h"
 #include "api/host/routes/status_page.h"
+#include "base/hex.h"
 
 /* The status page, the document that it shows, and the heap. */
 
@@ -19,16 +20,11 @@ static const char nonce_mark[] = "@NONCE@";
 /* Of each answer its own: what a model's name could smuggle in cannot know it. */
 static bool make_nonce(char out[2 * NONCE + 1])
 {
-	static const char digits[] = "0123456789abcdef";
 	unsigned char bytes[NONCE];
 
 	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
 		return false;
-	for (size_t i = 0; i < NONCE; i++) {
-		out[2 * i] = digits[bytes[i] >> 4];
-		out[2 * i + 1] = digits[bytes[i] & 15];
-	}
-	out[2 * NONCE] = '\0';
+	sp_hex_print(out, bytes, sizeof(bytes));
 	return true;
 }
 
@@ -104,30 +100,15 @@ static void write_document(sp_serving *serving, sp_worker *worker, sp_http_reque
 		status = sp_models_list_unloaded(serving->models, &models.unloaded,
 						 &models.unloaded_count, worker->arena, &err);
 	sp_buffer_init(&body, MAX_BYTES);
-	if (status == SP_OK) {
+	if (status == SP_OK)
 		sp_status_document_write(&body, serving, &models);
-		sp_route__answer(request, &body);
-	} else {
-		sp_route__fail(request, sp_route__http_status(status), &err);
-	}
-	sp_buffer_fini(&body);
-}
-
-/* Has the thread that writes metrics do the job. */
-static void enqueue(sp_serving *serving, sp_http_request *request, sp_job *job)
-{
-	sp_queued item = {.request = request, .job = job};
-
-	sp_serving_tag(request, SP_REQUEST_ADMIN, NULL);
-	if (!sp_route__is_get(request))
-		sp_route__refuse_method(request, "GET, HEAD");
-	else if (!sp_request_queue_try_push(serving->scrapes, &item, 0))
-		sp_http_request_fail(request, 503, "too many scrapes are waiting");
+	sp_route__finish(request, sp_route__http_status(status), &body, &err);
 }
 
 void sp_route_status_document(sp_serving *serving, sp_http_request *request)
 {
-	enqueue(serving, request, write_document);
+	sp_serving_tag(request, SP_REQUEST_ADMIN, NULL);
+	sp_route__enqueue_scrape(serving, request, write_document);
 }
 
 /* ----------------------------------------------------------------------- heap */
@@ -168,5 +149,6 @@ static void write_heap(sp_serving *serving, sp_worker *worker, sp_http_request *
 
 void sp_route_heap(sp_serving *serving, sp_http_request *request)
 {
-	enqueue(serving, request, write_heap);
+	sp_serving_tag(request, SP_REQUEST_ADMIN, NULL);
+	sp_route__enqueue_scrape(serving, request, write_heap);
 }

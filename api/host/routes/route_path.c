@@ -143,8 +143,8 @@ static bool read_model(sp_route_path *out, sp_bytes rest, bool post, bool *fits)
 
 static sp_status not_found(sp_bytes path, sp_error *err)
 {
-	return sp_error_set(err, SP_NOT_FOUND, "Not found: %.*s",
-			    path.size < 200 ? (int)path.size : 200, path.data);
+	return sp_error_set(err, SP_NOT_FOUND, "Not found: %.*s", sp_bytes_shown(path, 200),
+			    path.data);
 }
 
 static sp_status parse_v1(sp_route_path *out, const sp_http_head *head, sp_error *err)
@@ -152,7 +152,7 @@ static sp_status parse_v1(sp_route_path *out, const sp_http_head *head, sp_error
 	sp_bytes path = head->path, rest = head->path;
 	bool post = head->method == SP_HTTP_POST;
 	bool get = head->method == SP_HTTP_GET || head->method == SP_HTTP_HEAD;
-	int shown = path.size < 200 ? (int)path.size : 200;
+	int shown = sp_bytes_shown(path, 200);
 	bool fits;
 
 	if (!sp_words_take(&rest, "/v1/"))
@@ -164,8 +164,8 @@ static sp_status parse_v1(sp_route_path *out, const sp_http_head *head, sp_error
 				    "Malformed request: %.*s %.*s (expected GET "
 				    "/v1/models/NAME[/versions/N|/labels/L][/metadata] or POST "
 				    "/v1/models/NAME[/versions/N|/labels/L]:predict)",
-				    head->method_name.size < 20 ? (int)head->method_name.size : 20,
-				    head->method_name.data, shown, path.data);
+				    sp_bytes_shown(head->method_name, 20), head->method_name.data,
+				    shown, path.data);
 	if (!fits)
 		return sp_error_set(err, SP_INVALID, "Failed to convert version: %.*s", shown,
 				    path.data);
@@ -222,21 +222,14 @@ static sp_status take_v2_version(sp_route_path *out, sp_bytes *rest, sp_bytes pa
 		return SP_OK;
 	return sp_error_set(err, SP_INVALID,
 			    "failed to get model version from specified version string '%.*s'",
-			    text.size < 64 ? (int)text.size : 64, text.data);
+			    sp_bytes_shown(text, 64), text.data);
 }
 
-bool sp_route_path_is_v2(sp_bytes path)
-{
-	return take(&path, "/v2") && (path.size == 0 || *path.data == '/');
-}
-
-static sp_status parse_v2(sp_route_path *out, sp_bytes path, sp_error *err)
+/* `rest` is what follows "/v2" in the path. */
+static sp_status parse_v2(sp_route_path *out, sp_bytes path, sp_bytes rest, sp_error *err)
 {
 	const ending *list = model_endings;
-	sp_bytes rest = path;
 
-	if (!take(&rest, "/v2"))
-		return not_found(path, err);
 	if (find(&out->verb, server_endings, rest))
 		return SP_OK;
 	if (take(&rest, "/repository"))
@@ -263,13 +256,15 @@ static sp_status parse_eas(sp_route_path *out, sp_bytes path, sp_error *err)
 
 sp_status sp_route_path_parse(sp_route_path *out, const sp_http_head *head, sp_error *err)
 {
+	sp_bytes rest = head->path;
+
 	/* The rest of name and label is not cleared: paths are parsed twice a request. */
 	out->name[0] = out->label[0] = '\0';
 	out->has_version = out->has_delta = out->has_label = false;
 	out->version = out->delta = 0;
 	out->verb = SP_MODEL_STATUS;
-	if (sp_route_path_is_v2(head->path))
-		return parse_v2(out, head->path, err);
+	if (take(&rest, "/v2") && (rest.size == 0 || *rest.data == '/'))
+		return parse_v2(out, head->path, rest, err);
 	if (sp_bytes_starts_with(head->path, SP_ROUTE_EAS))
 		return parse_eas(out, head->path, err);
 	return parse_v1(out, head, err);

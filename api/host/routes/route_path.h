@@ -86,9 +86,6 @@ typedef struct sp_route_path {
 	char label[512];
 } sp_route_path;
 
-/* Whether the path is /v2 or below it. */
-bool sp_route_path_is_v2(sp_bytes path);
-
 #define SP_ROUTE_EAS "/api/predict/"
 
 /*

@@ -8,14 +8,6 @@
  * the protobuf messages of its gRPC API.
  */
 
-/* Says where the request is answered; afterwards it must not be touched any more. */
-static void queue(sp_serving *serving, sp_http_request *request, const sp_route_path *path,
-		  sp_job *job)
-{
-	if (sp_route__find_model(serving, request, path))
-		sp_route__enqueue(serving, request, job);
-}
-
 /* ------------------------------------------------------------------- :predict */
 
 static sp_status predict_json(sp_route_call *call, sp_error *err)
@@ -58,7 +50,7 @@ static void predict(sp_serving *serving, sp_worker *worker, sp_http_request *req
 
 void sp_route_predict(sp_serving *serving, sp_http_request *request, const sp_route_path *path)
 {
-	queue(serving, request, path, predict);
+	sp_route__enqueue_for(serving, request, path, predict);
 }
 
 /* ------------------------------------------------------- :classify and :regress */
@@ -115,5 +107,5 @@ static void compute_examples(sp_serving *serving, sp_worker *worker, sp_http_req
 
 void sp_route_examples(sp_serving *serving, sp_http_request *request, const sp_route_path *path)
 {
-	queue(serving, request, path, compute_examples);
+	sp_route__enqueue_for(serving, request, path, compute_examples);
 }

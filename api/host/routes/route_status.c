@@ -65,10 +65,6 @@ void sp_route_status(sp_serving *serving, sp_http_request *request, const sp_rou
 	sp_buffer_init(&body, MAX_BYTES);
 	sp_buffer_init(&part, MAX_BYTES);
 	status = (metadata ? write_metadata : write_status)(&body, &part, serving, path, &err);
-	if (status == SP_OK)
-		sp_route__answer(request, &body);
-	else
-		sp_route__fail(request, sp_route__selection_status(status), &err);
-	sp_buffer_fini(&body);
 	sp_buffer_fini(&part);
+	sp_route__finish(request, sp_route__selection_status(status), &body, &err);
 }

@@ -149,11 +149,7 @@ static void answer_description(sp_serving *serving, sp_http_request *request,
 	d = sp_document_of(&body, true);
 	status = describe(&d, serving, request, path, arena, &err);
 	sp_arena_destroy(arena);
-	if (status == SP_OK)
-		sp_route__answer(request, &body);
-	else
-		sp_route__fail(request, sp_route__selection_status(status), &err);
-	sp_buffer_fini(&body);
+	sp_route__finish(request, sp_route__selection_status(status), &body, &err);
 }
 
 /* ---------------------------------------------------------------------- orders */
@@ -210,8 +206,7 @@ void sp_route_v2(sp_serving *serving, sp_http_request *request, const sp_route_p
 			sp_http_request_fail(request, 503, why);
 		break;
 	case SP_V2_INFER:
-		if (sp_route__find_model(serving, request, path))
-			sp_route__enqueue(serving, request, infer);
+		sp_route__enqueue_for(serving, request, path, infer);
 		break;
 	case SP_V2_LOAD:
 		if (serving->flags->orders_by_rpc)

@@ -65,13 +65,6 @@ static bool finish(int fd, const char *path)
 	       rename(path, closed) == 0;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t size = strlen(text), end_size = strlen(end);
-
-	return size >= end_size && strcmp(text + size - end_size, end) == 0;
-}
-
 unsigned sp_record_files_recover(const char *prefix)
 {
 	const char *slash = strrchr(prefix, '/'), *base = slash != NULL ? slash + 1 : prefix;
@@ -88,7 +81,8 @@ unsigned sp_record_files_recover(const char *prefix)
 		int fd;
 
 		if (strncmp(entry->d_name, base, strlen(base)) != 0 ||
-		    !ends_with(entry->d_name, SP_RECORD_CLOSED SP_RECORD_OPEN) ||
+		    !sp_bytes_ends_with(sp_bytes_of(entry->d_name),
+					SP_RECORD_CLOSED SP_RECORD_OPEN) ||
 		    snprintf(path, sizeof(path), "%.*s%s", folder_size, prefix, entry->d_name) >=
 			    (int)sizeof(path))
 			continue;

@@ -24,22 +24,12 @@ enum {
 	LOGGED_RESPONSE = 2,
 };
 
-static void put_spec(sp_buffer *out, uint32_t number, const sp_model_spec *spec)
-{
-	size_t opened = sp_message_open(out, number);
-	unsigned char *at = (unsigned char *)sp_buffer_reserve(out, sp_model_spec_size(spec));
-
-	if (at != NULL)
-		sp_model_spec_put(at, spec);
-	sp_message_close(out, opened);
-}
-
 static void put_metadata(sp_buffer *out, const sp_sample *sample, const sp_model_spec *answered)
 {
 	size_t metadata = sp_message_open(out, LOG_METADATA), sampling;
 	double rate = sample->servable->sampling->rate;
 
-	put_spec(out, METADATA_SPEC, answered);
+	sp_model_spec_append(out, METADATA_SPEC, answered);
 	sampling = sp_message_open(out, METADATA_SAMPLING);
 	sp_buffer_append_char(out, SAMPLING_RATE << 3 | SP_WIRE_FIXED64);
 	sp_buffer_append(out, &rate, sizeof(rate));
@@ -54,7 +44,7 @@ static void put_examples(sp_buffer *out, const sp_sample *sample, const sp_model
 	const serving_processor_bytes *examples = sample->request->inputs[0].data;
 	size_t input, list;
 
-	put_spec(out, SP_REQUEST_SPEC, spec);
+	sp_model_spec_append(out, SP_REQUEST_SPEC, spec);
 	input = sp_message_open(out, SP_EXAMPLES_INPUT);
 	list = sp_message_open(out, SP_INPUT_LIST);
 	for (size_t i = 0; i < sample->request->inputs[0].count; i++)

@@ -31,7 +31,7 @@ static sp_status check_json(const serving_processor_tensor *tensor, sp_error *er
 
 static void write_values(sp_buffer *out, const serving_processor_tensor *tensor)
 {
-	sp_json_write_key(out, "data", false);
+	sp_json_write_key(out, "data");
 	sp_buffer_append_char(out, '[');
 	for (size_t i = 0; i < tensor->count && !out->failed; i++) {
 		if (i != 0)
@@ -52,7 +52,7 @@ static sp_status write_output(sp_buffer *out, const serving_processor_tensor *te
 				    "output '%s' has dtype %s, which the protocol lacks",
 				    tensor->name, serving_processor_dtype_name(tensor->dtype));
 	sp_buffer_append_text(out, "{\"name\":");
-	sp_json_write_string(out, sp_bytes_of(tensor->name));
+	sp_json_text_append(out, sp_bytes_of(tensor->name));
 	sp_buffer_printf(out, ",\"datatype\":\"%s\",\"shape\":[", datatype);
 	for (int i = 0; i < tensor->rank; i++) {
 		sp_buffer_append_text(out, i == 0 ? "" : ",");
@@ -90,15 +90,15 @@ sp_status sp_v2_response_write(sp_buffer *out, size_t *json_size,
 
 	*json_size = 0;
 	sp_buffer_append_text(out, "{\"model_name\":");
-	sp_json_write_string(out, sp_bytes_of(model));
+	sp_json_text_append(out, sp_bytes_of(model));
 	sp_buffer_append_text(out, ",\"model_version\":\"");
 	sp_json_write_i64(out, version);
 	sp_buffer_append_char(out, '"');
 	if (request->id.data != NULL) {
-		sp_json_write_key(out, "id", false);
-		sp_json_write_string(out, request->id);
+		sp_json_write_key(out, "id");
+		sp_json_text_append(out, request->id);
 	}
-	sp_json_write_key(out, "outputs", false);
+	sp_json_write_key(out, "outputs");
 	for (size_t i = 0; i < count; i++) {
 		sp_buffer_append_char(out, i == 0 ? '[' : ',');
 		SP_TRY(write_output(out, &outputs[i], is_binary(request, i), err));

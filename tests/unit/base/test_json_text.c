@@ -18,7 +18,7 @@ static void a_text_is_quoted(void **state)
 	(void)state;
 	assert_quoted((sp_bytes){NULL, 0}, "\"\"");
 	assert_quoted(sp_bytes_of("a \"b\" \\ /"), "\"a \\\"b\\\" \\\\ /\"");
-	assert_quoted((sp_bytes){"\n\0\x1f\x7f", 4}, "\"\\u000a\\u0000\\u001f\x7f\"");
+	assert_quoted((sp_bytes){"\n\0\x1f\x7f", 4}, "\"\\n\\u0000\\u001f\x7f\"");
 	assert_quoted(sp_bytes_of("\xc3\xa4\xf0\x9f\x98\x80"), "\"\xc3\xa4\xf0\x9f\x98\x80\"");
 }
 

@@ -128,7 +128,7 @@ static void json_as_deeprec_writes_it(void **state)
 		"\"inputs\": [{\"name\": \"a\",\"shape\": [-1, 3],\"type\": \"DT_FLOAT\"},"
 		"{\"name\": \"b\",\"shape\": [-1],\"type\": \"DT_INT64\"},"
 		"{\"name\": \"twin\",\"shape\": [],\"type\": \"DT_FLOAT\"},"
-		"{\"name\": \"quo\\\"te\\\\\\u000a\",\"shape\": [],\"type\": \"\"}],"
+		"{\"name\": \"quo\\\"te\\\\\\n\",\"shape\": [],\"type\": \"\"}],"
 		"\"outputs\": [{\"name\": \"y\",\"shape\": [2, -1, 4],\"type\": \"DT_STRING\"},"
 		"{\"name\": \"z\",\"shape\": [],\"type\": \"DT_BOOL\"}]}");
 }

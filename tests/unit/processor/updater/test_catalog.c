@@ -148,7 +148,7 @@ static void json(void **state)
 	first = strstr(text,
 		       "{\"full\":\"/c/v1/m-100\",\"delta\":\"/c/v1/d-110\",\"full_step\":100,"
 		       "\"delta_step\":110,\"state\":\"discovered\",\"for_ms\":");
-	second = strstr(text, "{\"full\":\"/c/\\\"odd\\\"\\\\\\u000a\",\"full_step\":7,"
+	second = strstr(text, "{\"full\":\"/c/\\\"odd\\\"\\\\\\n\",\"full_step\":7,"
 			      "\"delta_step\":-1,\"state\":\"live\",\"for_ms\":");
 	assert_non_null(first);
 	assert_non_null(second);

@@ -294,6 +294,58 @@ static void rows_that_another_signature_lacks_are_waited_for(void **state)
 	sp_temp_remove(folder);
 }
 
+/* ---------------------------------------------------------------- memory */
+
+static sp_status open_parts(sp_version **out, const char *settings, size_t memory_limit)
+{
+	char parts[SP_PATH_SIZE], folder[SP_PATH_SIZE];
+	const sp_found_version found = {.full_prefix = parts, .full_step = 10, .delta_step = -1};
+	sp_config config = {0};
+	sp_status status;
+
+	sp_source_path(parts, "tests/golden/ev-parts/checkpoints/v1/model.ckpt-10");
+	sp_source_path(folder, "tests/golden/ev-parts/model");
+	configure(&config, settings);
+	config.savedmodel_dir = folder;
+	*out = NULL;
+	status = sp_version_open(out, NULL, &config, &found, memory_limit, &err);
+	sp_config_fini(&config);
+	return status;
+}
+
+/* Of a model with six tables. */
+static size_t memory_of_tables(const char *settings)
+{
+	sp_version *version;
+	size_t sum = 0;
+
+	assert_ok(open_parts(&version, settings, 0), &err);
+	assert_int_equal(sp_weights_table_count(version->weights), 6);
+	for (size_t t = 0; t < 6; t++)
+		sum += sp_table_memory_of(sp_weights_table(version->weights, t)).tier;
+	sp_version_close(version);
+	return sum;
+}
+
+static void tables_without_a_number_of_rows_share_their_memory(void **state)
+{
+	enum { GIVEN = 1 << 20, OWN = 6 << 10 };
+	const char *const all[] = {"hps", "tfra", "deeprec"};
+	char settings[100];
+	sp_version *version;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(settings, sizeof(settings),
+			 ", \"redis_layout\": \"%s\", \"ev_storage_size\": [%d]", all[i], GIVEN);
+		assert_in_range(memory_of_tables(settings), GIVEN * 9 / 10, GIVEN + OWN);
+	}
+	/* It counts as a whole where a version must not take more. */
+	assert_int_equal(open_parts(&version, settings, GIVEN), SP_NO_MEMORY);
+	assert_ok(open_parts(&version, settings, 2 * GIVEN), &err);
+	sp_version_close(version);
+}
+
 /* ---------------------------------------------------------------- what Redis loses */
 
 static sp_version *open_lost(const sp_config *config)
@@ -444,6 +496,7 @@ int main(void)
 				       clear),
 		cmocka_unit_test_setup(in_deeprecs_layout_a_newer_version_stays, clear),
 		cmocka_unit_test_setup(rows_that_another_signature_lacks_are_waited_for, clear),
+		cmocka_unit_test_setup(tables_without_a_number_of_rows_share_their_memory, clear),
 	};
 
 	sp_redis_need();

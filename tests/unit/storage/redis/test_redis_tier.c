@@ -354,6 +354,32 @@ static void deeprec_s_other_database_is_found(void **state)
 	sp_redis_scene_close(&s);
 }
 
+static void tables_that_are_not_counted_hold_as_many_rows(void **state)
+{
+	const sp_redis_store_options options = sp_redis_scene_options(SP_REDIS_TFRA);
+	sp_redis_table table = {.key_size = 8};
+	sp_redis_store *store;
+	sp_tier *narrow, *wide;
+	size_t least, most;
+
+	(void)state;
+	assert_ok(sp_redis_store_open(&store, &options, &err), &err);
+	table.name = "narrow";
+	table.dim = 2;
+	assert_ok(sp_redis_tier_open(&narrow, store, &table, &err), &err);
+	table.name = "wide";
+	table.dim = 62; /* 256 bytes with the key, 16 times as many */
+	assert_ok(sp_redis_tier_open(&wide, store, &table, &err), &err);
+	assert_ok(sp_redis_store_divide(store, &err), &err);
+	least = narrow->kind->footprint(narrow);
+	most = wide->kind->footprint(wide);
+	assert_in_range(least + most, options.cache_bytes * 9 / 10, options.cache_bytes + 2048);
+	assert_in_range(most / least, 14, 16);
+	sp_tier_release(narrow);
+	sp_tier_release(wide);
+	sp_redis_store_release(store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -368,6 +394,7 @@ int main(void)
 		cmocka_unit_test(what_hps_writes_and_evicts_is_seen_in_time),
 		cmocka_unit_test(a_version_that_is_not_there_is_refused),
 		cmocka_unit_test(deeprec_s_other_database_is_found),
+		cmocka_unit_test(tables_that_are_not_counted_hold_as_many_rows),
 	};
 
 	sp_redis_need();

@@ -70,6 +70,7 @@ static void the_form_in_json(void **state)
 		"\"session_num\": 3},"
 		"{\"name\": \"b\", \"processor_config\": {\"checkpoint_dir\": \"/c\"}},"
 		"{\"name\": \"c\", \"base_path\": \"/c\", \"version_policy\": \"all\","
+		"\"shadow\": {\"label\": \"next\", \"percent\": 5},"
 		"\"batching\": {\"max_batch_size\": 64, \"allowed_batch_sizes\": [16, 64]}}]}");
 	const sp_model_config *c = configs->items;
 
@@ -90,6 +91,8 @@ static void the_form_in_json(void **state)
 	assert_string_equal(c[1].processor_config, "{\"checkpoint_dir\": \"/c\"}");
 	assert_null(c[1].base_path);
 	assert_int_equal(c[2].policy.kind, SP_POLICY_ALL);
+	assert_string_equal(c[2].traffic.shadow.label, "next");
+	assert_int_equal(c[2].traffic.shadow.version, -1);
 	assert_null(c[1].batching);
 	assert_true(c[2].batching->enabled);
 	assert_int_equal(c[2].batching->max_batch_size, 64);
@@ -144,6 +147,9 @@ static void what_is_refused(void **state)
 		 "more than 100 %"},
 		{"{\"models\": [{\"name\": \"a\", \"base_path\": \"/\", \"split\": {\"shares\": ["
 		 "{\"percent\": 60}]}}]}",
+		 "either a label or a version"},
+		{"{\"models\": [{\"name\": \"a\", \"base_path\": \"/\", \"shadow\": "
+		 "{\"percent\": 60}}]}",
 		 "either a label or a version"},
 		{"{\"models\": [{\"name\": \"a\", \"base_path\": \"/\", \"batching\": "
 		 "{\"num_batch_threads\": 2}}]}",

@@ -34,7 +34,7 @@ static void what_is_wanted(void **state)
  * A version is a letter and its number: wanted in upper case.  S start, due; T start, not due; L
  * loading; A available; U unloading; E end.
  */
-static size_t read_facts(sp_version_fact *facts, const char *text)
+static sp_unit *read_units(sp_unit units[8], const char *text)
 {
 	static const struct {
 		char letter;
@@ -46,60 +46,62 @@ static size_t read_facts(sp_version_fact *facts, const char *text)
 
 	for (; *text != '\0'; text += 2 + (text[2] == ' ')) {
 		char lower = (char)(*text | 0x20);
-		sp_version_fact fact = {.version = text[1] - '0', .wanted = *text != lower};
+		sp_unit *unit = &units[count++];
 
+		*unit = (sp_unit){.version = text[1] - '0', .wanted = *text != lower};
 		for (size_t i = 0; i < 6; i++)
 			if (states[i].letter == lower)
-				fact.state = states[i].state;
-		fact.due = lower == 's';
-		facts[count++] = fact;
+				unit->state = states[i].state;
+		unit->due_ns = lower == 's' ? 100 : 101;
+		if (count > 1)
+			unit[-1].next = unit;
 	}
-	return count;
+	return count != 0 ? units : NULL;
 }
 
 static void what_is_next(void **state)
 {
+	enum { WAIT = 0, LOAD = SP_VERSION_START, UNLOAD = SP_VERSION_AVAILABLE };
 	static const struct {
-		const char *facts;
-		sp_version_action action;
+		const char *units;
+		int step; /* the state of the unit that comes next, which says what is done */
 		int64_t version;
 	} cases[] = {
-		{"", SP_VERSION_WAIT, 0},
-		{"S1", SP_VERSION_LOAD, 1},
-		{"T1", SP_VERSION_WAIT, 0},
-		{"s1", SP_VERSION_WAIT, 0},
-		{"S1 S3 S2", SP_VERSION_LOAD, 3},
-		{"S1 T3 S2", SP_VERSION_LOAD, 2},
-		{"L3 S2", SP_VERSION_LOAD, 2},
-		{"A1", SP_VERSION_WAIT, 0},
+		{"", WAIT, 0},
+		{"S1", LOAD, 1},
+		{"T1", WAIT, 0},
+		{"s1", WAIT, 0},
+		{"S1 S3 S2", LOAD, 3},
+		{"S1 T3 S2", LOAD, 2},
+		{"L3 S2", LOAD, 2},
+		{"A1", WAIT, 0},
 		/* The new one is loaded before the old one goes. */
-		{"a1 S2", SP_VERSION_LOAD, 2},
-		{"a1 L2", SP_VERSION_WAIT, 0},
-		{"a1 A2", SP_VERSION_UNLOAD, 1},
-		{"a1 E2", SP_VERSION_WAIT, 0},
-		{"a1 T2", SP_VERSION_WAIT, 0},
+		{"a1 S2", LOAD, 2},
+		{"a1 L2", WAIT, 0},
+		{"a1 A2", UNLOAD, 1},
+		{"a1 E2", WAIT, 0},
+		{"a1 T2", WAIT, 0},
 		/* Oldest first, and before further ones are loaded. */
-		{"a2 a1 A3 S4", SP_VERSION_UNLOAD, 1},
+		{"a2 a1 A3 S4", UNLOAD, 1},
 		/* None is wanted any more. */
-		{"a1 a2", SP_VERSION_UNLOAD, 1},
-		{"a1", SP_VERSION_UNLOAD, 1},
-		{"l1", SP_VERSION_WAIT, 0},
-		{"u1 e2", SP_VERSION_WAIT, 0},
+		{"a1 a2", UNLOAD, 1},
+		{"a1", UNLOAD, 1},
+		{"l1", WAIT, 0},
+		{"u1 e2", WAIT, 0},
 		/* Back to an older version. */
-		{"a3 S1", SP_VERSION_LOAD, 1},
-		{"a3 A1", SP_VERSION_UNLOAD, 3},
+		{"a3 S1", LOAD, 1},
+		{"a3 A1", UNLOAD, 3},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		sp_version_fact facts[8];
-		size_t count = read_facts(facts, cases[i].facts);
-		sp_version_step step = sp_version_policy_next(facts, count);
+		sp_unit units[8];
+		sp_unit *next = sp_version_policy_next(read_units(units, cases[i].units), 100);
 
-		if (step.action != cases[i].action ||
-		    (step.action != SP_VERSION_WAIT &&
-		     facts[step.index].version != cases[i].version))
-			fail_msg("%s: %d", cases[i].facts, step.action);
+		if ((next != NULL ? (int)next->state : WAIT) != cases[i].step ||
+		    (next != NULL && next->version != cases[i].version))
+			fail_msg("%s: %lld", cases[i].units,
+				 next != NULL ? (long long)next->version : -1LL);
 	}
 }
 

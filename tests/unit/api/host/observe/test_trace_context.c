@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/host/observe/trace_context.h"
+#include "base/hex.h"
 
 #define TRACE  "4bf92f3577b34da6a3ce929d0e0e4736"
 #define PARENT "00f067aa0ba902b7"
@@ -26,9 +27,9 @@ static void good_headers_are_read(void **state)
 		assert_true(sp_trace_context_parse(&trace, sp_bytes_of(cases[i].header)));
 		assert_true(trace.known && trace.has_parent);
 		assert_int_equal(trace.sampled, cases[i].sampled);
-		sp_trace_print_id(text, trace.trace_id, SP_TRACE_ID);
+		sp_hex_print(text, trace.trace_id, SP_TRACE_ID);
 		assert_string_equal(text, TRACE);
-		sp_trace_print_id(text, trace.parent_id, SP_SPAN_ID);
+		sp_hex_print(text, trace.parent_id, SP_SPAN_ID);
 		assert_string_equal(text, PARENT);
 	}
 }

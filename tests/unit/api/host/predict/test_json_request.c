@@ -28,7 +28,7 @@ static int setup(void **state)
 {
 	fixture *f = calloc(1, sizeof(*f));
 
-	f->request = sp_json_request_create();
+	f->request = sp_json_request_create(NULL);
 	f->infos[0] = (serving_processor_tensor_info){.alias = "x",
 						      .dtype = SERVING_PROCESSOR_FLOAT};
 	for (size_t i = 0; i < MAX_INPUTS; i++)
@@ -594,7 +594,9 @@ static void what_is_read_counts_as_memory_of_requests(void **state)
 	sp_budget budget;
 
 	sp_budget_init(&budget, 1 << 20);
-	sp_json_request_set_budget(f->request, &budget);
+	sp_json_request_destroy(f->request);
+	f->request = sp_json_request_create(&budget);
+	assert_non_null(f->request);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char *text = repeat(cases[i].value, cases[i].fits);
 
@@ -631,7 +633,7 @@ static void every_failing_allocation_is_told(void **state)
 		sp_status status = SP_NO_MEMORY;
 
 		sp_alloc_fail_after(n);
-		request = sp_json_request_create();
+		request = sp_json_request_create(NULL);
 		if (request != NULL)
 			status = sp_json_request_parse(request, &f->set, sp_bytes_of(text),
 						       &f->err);

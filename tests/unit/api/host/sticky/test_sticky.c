@@ -393,29 +393,38 @@ static void deeprec_messages_have_a_key(void **state)
 {
 	static const struct {
 		int dtype;
+		char size; /* of the only dimension; 0: a scalar */
 		uint32_t field;
 		sp_bytes packed;
 		const char *key;
 	} cases[] = {
-		{SERVING_PROCESSOR_INT64, 7, {"\7\1", 2}, "7"},
-		{SERVING_PROCESSOR_INT32, 5, {"\xf9\xff\xff\xff\xff\xff\xff\xff\xff\1", 10}, "-7"},
-		{SERVING_PROCESSOR_UINT8, 5, {"\xff\3", 2}, "255"},
-		{SERVING_PROCESSOR_STRING, 6, {"u7", 2}, "u7"},
-		{SERVING_PROCESSOR_FLOAT, 3, {"\0\0\xe0\x40", 4}, "7"},
-		{SERVING_PROCESSOR_DOUBLE, 4, {"\0\0\0\0\0\0\x1c\x40", 8}, "7"},
-		{SERVING_PROCESSOR_BOOL, 8, {"\1", 1}, "1"},
-		{SERVING_PROCESSOR_HALF, 3, {"\0\0\xe0\x40", 4}, NULL},
-		{SERVING_PROCESSOR_INT64, 5, {"\7", 1}, NULL},
-		{SERVING_PROCESSOR_INT64, 7, {"\xff", 1}, NULL},
-		{SERVING_PROCESSOR_FLOAT, 3, {"\0\0\xe0", 3}, NULL},
-		{0, 7, {"\7", 1}, NULL},
+		{SERVING_PROCESSOR_INT64, 2, 7, {"\7\1", 2}, "7"},
+		{SERVING_PROCESSOR_INT32,
+		 0,
+		 5,
+		 {"\xf9\xff\xff\xff\xff\xff\xff\xff\xff\1", 10},
+		 "-7"},
+		{SERVING_PROCESSOR_UINT8, 0, 5, {"\xff\3", 2}, "255"},
+		{SERVING_PROCESSOR_STRING, 0, 6, {"u7", 2}, "u7"},
+		{SERVING_PROCESSOR_FLOAT, 0, 3, {"\0\0\xe0\x40", 4}, "7"},
+		{SERVING_PROCESSOR_DOUBLE, 0, 4, {"\0\0\0\0\0\0\x1c\x40", 8}, "7"},
+		{SERVING_PROCESSOR_BOOL, 0, 8, {"\1", 1}, "1"},
+		{SERVING_PROCESSOR_HALF, 0, 3, {"\0\0\xe0\x40", 4}, NULL},
+		{SERVING_PROCESSOR_INT64, 0, 5, {"\7", 1}, NULL},
+		{SERVING_PROCESSOR_INT64, 0, 7, {"\xff", 1}, NULL},
+		{SERVING_PROCESSOR_FLOAT, 0, 3, {"\0\0\xe0", 3}, NULL},
+		{SERVING_PROCESSOR_INT64, 3, 7, {"\7\1", 2}, NULL},
+		{0, 0, 7, {"\7", 1}, NULL},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char dims[] = {1 << 3 | 2, 1, cases[i].size};
 		sp_buffer tensor = sp_wire_begin(), message;
 
 		sp_wire_bytes(&tensor, cases[i].field, cases[i].packed);
+		if (cases[i].size != 0)
+			sp_wire_bytes(&tensor, 2, (sp_bytes){dims, sizeof(dims)});
 		sp_wire_varint(&tensor, 1, (uint64_t)cases[i].dtype);
 		message = with_input("id", &tensor);
 		expect_message(SP_STICKY_EAS, &message, cases[i].key);
