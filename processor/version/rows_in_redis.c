@@ -22,7 +22,7 @@ static sp_status open_store(sp_redis_store **out, const sp_config *config,
 		.partitions = (size_t)config->redis_partitions,
 		.limit_ms = config->redis_timeout_ms,
 		.fails = config->redis_on_timeout == 1,
-		.keep_s = config->redis_cache_seconds,
+		.max_age_s = config->redis_cache_seconds,
 		.cache_bytes = (size_t)config->ev_storage_size[0],
 		.policy = (sp_row_cache_policy)config->ev_cache_policy,
 		.file = {.folder = config->ev_storage_type == SP_STORAGE_DRAM_SSDHASH

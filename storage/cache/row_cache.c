@@ -126,7 +126,7 @@ static void copy_row(const sp_row_cache *cache, const row_slot *slot, uint64_t *
 }
 
 /* Copies the row; a miss if the set was written meanwhile. */
-static sp_row_cache_answer read_one(sp_row_cache *cache, const key_location *location, int64_t key,
+static sp_row_cache_result read_one(sp_row_cache *cache, const key_location *location, int64_t key,
 				    uint64_t *row, uint32_t time)
 {
 	sp_cache_set *set = location->set;
@@ -169,7 +169,7 @@ static void prefetch_slot(const sp_row_cache *cache, const key_location *locatio
 }
 
 static void read_block(sp_row_cache *cache, const int64_t *keys, size_t count,
-		       sp_row_cache_answer *answers, char *rows, uint32_t time)
+		       sp_row_cache_result *answers, char *rows, uint32_t time)
 {
 	key_location locations[BLOCK];
 
@@ -186,7 +186,7 @@ static void read_block(sp_row_cache *cache, const int64_t *keys, size_t count,
 }
 
 void sp_row_cache_read(sp_row_cache *cache, const int64_t *keys, size_t count,
-		       sp_row_cache_answer *answers, void *rows)
+		       sp_row_cache_result *answers, void *rows)
 {
 	uint32_t time = now(cache);
 
@@ -253,7 +253,7 @@ static void fill_set(sp_row_cache *cache, const key_location *location, int64_t 
 	sp_cache_set_put_score(set, way, score);
 }
 
-void sp_row_cache_expect(const sp_row_cache *cache, int64_t key)
+void sp_row_cache_prefetch(const sp_row_cache *cache, int64_t key)
 {
 	const sp_cache_set *set = locate(cache, key).set;
 

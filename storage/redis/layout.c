@@ -142,7 +142,7 @@ enum {
 };
 
 /* Takes `name`= off the front of a word. */
-static bool take_name(sp_bytes *word, const char *name)
+static bool skip_name(sp_bytes *word, const char *name)
 {
 	if (!sp_bytes_starts_with(*word, name))
 		return false;
@@ -155,27 +155,27 @@ static bool read_word(sp_redis_version *out, unsigned *has, sp_bytes word)
 {
 	uint64_t count;
 
-	if (take_name(&word, "full=")) {
+	if (skip_name(&word, "full=")) {
 		*has |= HAS_FULL;
 		return read_step(&out->full, word);
 	}
-	if (take_name(&word, "delta=")) {
+	if (skip_name(&word, "delta=")) {
 		*has |= HAS_DELTA;
 		return read_step(&out->delta, word);
 	}
-	if (take_name(&word, "checksum=")) {
+	if (skip_name(&word, "checksum=")) {
 		*has |= HAS_CHECKSUM;
 		return read_number(&out->checksum, word, 16);
 	}
-	if (take_name(&word, "former="))
+	if (skip_name(&word, "former="))
 		return read_step(&out->former, word);
-	if (take_name(&word, "left="))
+	if (skip_name(&word, "left="))
 		return read_step(&out->left, word);
-	if (take_name(&word, "format=")) {
+	if (skip_name(&word, "format=")) {
 		*has |= HAS_FORMAT;
 		return read_format(&out->format, word);
 	}
-	if (take_name(&word, "partitions=")) {
+	if (skip_name(&word, "partitions=")) {
 		*has |= HAS_PARTITIONS;
 		if (!read_number(&count, word, 10) || count == 0 || count > SP_REDIS_MAX_PARTITIONS)
 			return false;

@@ -120,8 +120,8 @@ SP_MUST_CHECK sp_status sp_redis_publication_keep(const sp_redis_publication_opt
  * `full`, or, -1, the former one.  *out is its record; in the deeprec layout only `full` is set.
  * options->version is ignored.  SP_NOT_FOUND if it is not there.
  */
-SP_MUST_CHECK sp_status sp_redis_publication_go_back(sp_redis_version *out,
-						     const sp_redis_publication_options *options,
-						     int64_t full, sp_error *err);
+SP_MUST_CHECK sp_status sp_redis_publication_rollback(sp_redis_version *out,
+						      const sp_redis_publication_options *options,
+						      int64_t full, sp_error *err);
 
 #endif

@@ -39,12 +39,13 @@ void sp_redis__command(sp_redis_batch *batch, const char *const *words, size_t c
 
 sp_status sp_redis__run(const sp_redis_publication *p, sp_redis_batch *batch, sp_error *err)
 {
-	sp_redis_how how = {.deadline_ns = sp_clock_now_ns() + sp_redis__patience_ns(p)};
-	sp_status status = sp_redis_batch_submit(batch, &how, err);
+	sp_redis_submit_options options = {.deadline_ns = sp_clock_now_ns() +
+							  sp_redis__patience_ns(p)};
+	sp_status status = sp_redis_batch_submit(batch, &options, err);
 
 	/* At the deadline the client says why there is no answer, if it knows. */
 	if (status == SP_OK)
-		status = sp_redis_batch_wait(batch, how.deadline_ns + GRACE_MS * MS, err);
+		status = sp_redis_batch_wait(batch, options.deadline_ns + GRACE_MS * MS, err);
 	if (status != SP_OK)
 		sp_redis_batch_release(batch);
 	return status;
@@ -70,7 +71,7 @@ sp_status sp_redis__get(const char **out, const sp_redis_publication *p, sp_redi
 	status = sp_redis__run(p, batch, err);
 	if (status != SP_OK)
 		return sp_error_prefix(err, status, "key %s", key);
-	value = sp_redis_batch_answer(batch, 0);
+	value = sp_redis_batch_reply(batch, 0);
 	if (value->kind == SP_REDIS_STRING) {
 		*out = sp_arena_text(p->arena, (sp_bytes){value->text, value->size});
 		if (*out == NULL)
@@ -135,7 +136,7 @@ sp_status sp_redis__lock(sp_redis_publication *p, sp_redis_client *client, const
 {
 	/* A lock that nobody renews has ended by then. */
 	int64_t last = sp_clock_now_ns() + (p->options.lock_seconds + 1) * SECOND;
-	bool is_ours = false, is_told = false;
+	bool is_ours = false, is_logged = false;
 	sp_status status;
 
 	p->lock_client = client;
@@ -149,9 +150,9 @@ sp_status sp_redis__lock(sp_redis_publication *p, sp_redis_client *client, const
 		if (status != SP_OK || !p->options.waits || sp_clock_now_ns() > last ||
 		    is_stopped(p))
 			break;
-		if (!is_told)
+		if (!is_logged)
 			sp_log(SP_LOG_INFO, "another publisher holds key %s: waiting", key);
-		is_told = true;
+		is_logged = true;
 		sleep_ns(SECOND / 5);
 	}
 	p->token[0] = '\0';
@@ -169,7 +170,7 @@ static sp_status run_script(bool *done, sp_redis_publication *p, const char *scr
 	SP_TRY(sp_redis__batch_make(&batch, p->lock_client, err));
 	SP_REDIS_COMMAND(batch, "EVAL", script, "1", p->lock, p->token, seconds);
 	SP_TRY(sp_redis__run(p, batch, err));
-	*done = sp_redis_batch_answer(batch, 0)->integer == 1;
+	*done = sp_redis_batch_reply(batch, 0)->integer == 1;
 	sp_redis_batch_release(batch);
 	return SP_OK;
 }
@@ -187,7 +188,7 @@ sp_status sp_redis__renew(sp_redis_publication *p, sp_error *err)
 	return SP_OK;
 }
 
-sp_status sp_redis__go_on(sp_redis_publication *p, sp_error *err)
+sp_status sp_redis__check_lock(sp_redis_publication *p, sp_error *err)
 {
 	if (is_stopped(p))
 		return sp_error_set(err, SP_BUSY, "publishing was stopped");

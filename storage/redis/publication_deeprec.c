@@ -22,7 +22,7 @@ typedef struct database {
 	int64_t full;        /* -1: none */
 } database;
 
-static sp_status look_at(database *out, sp_redis_publication *p, sp_redis_client *client,
+static sp_status inspect(database *out, sp_redis_publication *p, sp_redis_client *client,
 			 sp_error *err)
 {
 	const char *active;
@@ -48,8 +48,8 @@ static sp_status find_serving(int64_t *out, database found[2], sp_redis_publicat
 		clients[0] = p->other_client;
 		clients[1] = p->client;
 	}
-	SP_TRY(look_at(&found[0], p, clients[0], err));
-	SP_TRY(look_at(&found[1], p, clients[1], err));
+	SP_TRY(inspect(&found[0], p, clients[0], err));
+	SP_TRY(inspect(&found[1], p, clients[1], err));
 	*out = found[0].is_active ? 0 : found[1].is_active ? 1 : -1;
 	return SP_OK;
 }
@@ -81,7 +81,7 @@ static sp_status integer_of(int64_t *out, sp_redis_publication *p, sp_redis_batc
 			    sp_error *err)
 {
 	SP_TRY(sp_redis__run(p, batch, err));
-	*out = sp_redis_batch_answer(batch, 0)->integer;
+	*out = sp_redis_batch_reply(batch, 0)->integer;
 	sp_redis_batch_release(batch);
 	return SP_OK;
 }
@@ -106,25 +106,25 @@ static sp_status count_others(int64_t *out, sp_redis_publication *p, sp_error *e
 	return integer_of(out, p, batch, err);
 }
 
-static void describe(char out[64], const sp_redis_publication *p)
+static void name_progress(char out[64], const sp_redis_publication *p)
 {
 	snprintf(out, 64, "%" PRId64 "-%016" PRIx64, p->options.version.full,
 		 p->options.version.checksum);
 }
 
 /* Whether the database has a publication of this version, complete or not. */
-static sp_status holds_version(bool *out, sp_redis_publication *p, sp_redis_client *client,
-			       sp_error *err)
+static sp_status has_version(bool *out, sp_redis_publication *p, sp_redis_client *client,
+			     sp_error *err)
 {
 	const sp_redis_value *value;
 	sp_redis_batch *batch;
 	char version[64];
 
-	describe(version, p);
+	name_progress(version, p);
 	SP_TRY(sp_redis__batch_make(&batch, client, err));
 	SP_REDIS_COMMAND(batch, "HGET", PROGRESS_KEY, VERSION_FIELD);
 	SP_TRY(sp_redis__run(p, batch, err));
-	value = sp_redis_batch_answer(batch, 0);
+	value = sp_redis_batch_reply(batch, 0);
 	*out = value->kind == SP_REDIS_STRING && value->size == strlen(version) &&
 	       memcmp(value->text, version, value->size) == 0;
 	sp_redis_batch_release(batch);
@@ -152,7 +152,7 @@ static sp_status empty(sp_redis_publication *p, const database *found, sp_error 
 				    " keys and neither 'active' nor 'model_version': it isn't "
 				    "DeepRec's, and is not emptied",
 				    p->database, keys);
-	describe(version, p);
+	name_progress(version, p);
 	snprintf(seconds, sizeof(seconds), "%" PRId64, p->options.lock_seconds);
 	SP_TRY(sp_redis__batch_make(&batch, p->client, err));
 	if (p->lock_client == p->client)
@@ -181,7 +181,7 @@ sp_status sp_redis__deeprec_open(sp_redis_publication *p, sp_error *err)
 				    "version %" PRId64 " is active, which is newer than %" PRId64
 				    "; 'serving_tool publish --rollback' goes back",
 				    found[serving].full, p->options.version.full);
-	SP_TRY(holds_version(&is_ours, p, p->client, err));
+	SP_TRY(has_version(&is_ours, p, p->client, err));
 	return is_ours ? SP_OK : empty(p, &found[p->database], err);
 }
 
@@ -279,8 +279,8 @@ void sp_redis__deeprec_delete(sp_redis_publication *p)
 		       p->database, why.text);
 }
 
-sp_status sp_redis__deeprec_go_back(sp_redis_version *out, sp_redis_publication *p, int64_t full,
-				    sp_error *err)
+sp_status sp_redis__deeprec_rollback(sp_redis_version *out, sp_redis_publication *p, int64_t full,
+				     sp_error *err)
 {
 	database found[2];
 	int64_t serving, there;

@@ -7,8 +7,8 @@
 #include "storage/redis/redis_client.h"
 
 enum {
-	SP_REDIS_FLIGHT = 8,        /* batches of rows that are not answered yet */
-	SP_REDIS_SLICE = 1024,      /* rows of a batch at most, ... */
+	SP_REDIS_MAX_IN_FLIGHT = 8, /* batches of rows that are not answered yet */
+	SP_REDIS_MAX_SLICE = 1024,  /* rows of a batch at most, ... */
 	SP_REDIS_SAMPLES = 256,     /* rows of a table that are read back at most */
 	SP_REDIS_LEFTOVER = 604800, /* seconds until an abandoned publication expires */
 };
@@ -33,11 +33,11 @@ typedef struct sp_redis_writing {
 	uint64_t distinct;     /* keys in Redis: those found first, and those added since */
 	uint64_t acknowledged; /* rows, in order */
 	uint64_t losses;       /* of the client, when the table began */
-	int64_t noted_ns;      /* when the progress was last written */
+	int64_t saved_ns;      /* when the progress was last written */
 
-	sp_redis_batch *flight[SP_REDIS_FLIGHT]; /* a ring */
-	size_t flight_rows[SP_REDIS_FLIGHT];
-	uint32_t flight_crc[SP_REDIS_FLIGHT]; /* of all rows up to those of the batch */
+	sp_redis_batch *batches[SP_REDIS_MAX_IN_FLIGHT]; /* a ring */
+	size_t batch_rows[SP_REDIS_MAX_IN_FLIGHT];
+	uint32_t batch_crc[SP_REDIS_MAX_IN_FLIGHT]; /* of all rows up to those of the batch */
 	size_t first, in_flight;
 
 	sp_redis_sample samples[SP_REDIS_SAMPLES];
@@ -65,7 +65,7 @@ struct sp_redis_publication {
 	size_t name_count, name_capacity;
 
 	sp_redis_writing writing;
-	uint32_t *order; /* [SP_REDIS_SLICE] rows of a slice by partition */
+	uint32_t *order; /* [SP_REDIS_MAX_SLICE] rows of a slice by partition */
 	uint32_t *ends;  /* [partitions + 1] */
 	char *row;       /* one stored row; grows */
 	size_t row_capacity;
@@ -104,7 +104,7 @@ SP_MUST_CHECK sp_status sp_redis__lock(sp_redis_publication *p, sp_redis_client 
 				       const char *key, sp_error *err);
 
 /* From time to time; SP_BUSY if the lock is lost, or *stop is true. */
-SP_MUST_CHECK sp_status sp_redis__go_on(sp_redis_publication *p, sp_error *err);
+SP_MUST_CHECK sp_status sp_redis__check_lock(sp_redis_publication *p, sp_error *err);
 
 /* Fails if the lock is no longer held. */
 SP_MUST_CHECK sp_status sp_redis__renew(sp_redis_publication *p, sp_error *err);
@@ -113,10 +113,10 @@ void sp_redis__unlock(sp_redis_publication *p);
 /* ---- rows (publication_rows.c) ---- */
 
 /* Waits for all batches in flight. */
-SP_MUST_CHECK sp_status sp_redis__settle(sp_redis_publication *p, sp_error *err);
+SP_MUST_CHECK sp_status sp_redis__wait_all(sp_redis_publication *p, sp_error *err);
 
 /* Releases them. */
-void sp_redis__forget_flight(sp_redis_publication *p);
+void sp_redis__release_in_flight(sp_redis_publication *p);
 
 /* Reads the sampled rows back. */
 SP_MUST_CHECK sp_status sp_redis__compare_samples(sp_redis_publication *p, sp_error *err);
@@ -139,7 +139,7 @@ SP_MUST_CHECK sp_status sp_redis__progress_write(sp_redis_publication *p, bool d
  * The rows that were written do not match those that are delivered now: they will be written again.
  * Returns SP_IO.
  */
-sp_status sp_redis__begin_again(sp_redis_publication *p, const char *why, sp_error *err);
+sp_status sp_redis__restart_table(sp_redis_publication *p, const char *why, sp_error *err);
 
 /* ---- the layouts ---- */
 
@@ -154,8 +154,8 @@ SP_MUST_CHECK sp_status sp_redis__versioned_begin(sp_redis_publication *p, bool 
 						  sp_error *err);
 SP_MUST_CHECK sp_status sp_redis__versioned_end(sp_redis_publication *p, sp_error *err);
 SP_MUST_CHECK sp_status sp_redis__versioned_finish(sp_redis_publication *p, sp_error *err);
-SP_MUST_CHECK sp_status sp_redis__versioned_go_back(sp_redis_version *out, sp_redis_publication *p,
-						    int64_t full, sp_error *err);
+SP_MUST_CHECK sp_status sp_redis__versioned_rollback(sp_redis_version *out, sp_redis_publication *p,
+						     int64_t full, sp_error *err);
 SP_MUST_CHECK sp_status sp_redis__versioned_keep(sp_redis_publication *p, uint64_t content,
 						 sp_error *err);
 void sp_redis__versioned_delete(sp_redis_publication *p);
@@ -166,8 +166,8 @@ SP_MUST_CHECK sp_status sp_redis__deeprec_begin(sp_redis_publication *p, bool *i
 						sp_error *err);
 SP_MUST_CHECK sp_status sp_redis__deeprec_end(sp_redis_publication *p, sp_error *err);
 SP_MUST_CHECK sp_status sp_redis__deeprec_finish(sp_redis_publication *p, sp_error *err);
-SP_MUST_CHECK sp_status sp_redis__deeprec_go_back(sp_redis_version *out, sp_redis_publication *p,
-						  int64_t full, sp_error *err);
+SP_MUST_CHECK sp_status sp_redis__deeprec_rollback(sp_redis_version *out, sp_redis_publication *p,
+						   int64_t full, sp_error *err);
 void sp_redis__deeprec_delete(sp_redis_publication *p);
 
 #endif

@@ -67,7 +67,7 @@ static void add_to_state(state *out, const sp_redis_value *length, const sp_redi
 		out->bad = name;
 }
 
-static sp_status look_at(state *out, sp_redis_publication *p, const char *const *hashes,
+static sp_status inspect(state *out, sp_redis_publication *p, const char *const *hashes,
 			 const sp_redis_version *version, sp_error *err)
 {
 	char mark[SP_REDIS_MARK_SIZE + 1];
@@ -86,8 +86,8 @@ static sp_status look_at(state *out, sp_redis_publication *p, const char *const 
 	if (status != SP_OK)
 		return sp_error_prefix(err, status, "key %s and others like it", hashes[0]);
 	for (size_t i = 0; i < version->partitions; i++)
-		add_to_state(out, sp_redis_batch_answer(batch, 2 * i),
-			     sp_redis_batch_answer(batch, 2 * i + 1), mark, hashes[i]);
+		add_to_state(out, sp_redis_batch_reply(batch, 2 * i),
+			     sp_redis_batch_reply(batch, 2 * i + 1), mark, hashes[i]);
 	sp_redis_batch_release(batch);
 	return SP_OK;
 }
@@ -140,7 +140,7 @@ sp_status sp_redis__versioned_begin(sp_redis_publication *p, bool *is_there, sp_
 	state found;
 
 	SP_TRY(name_hashes(&w->hashes, p, w->table.name, &p->options.version, err));
-	SP_TRY(look_at(&found, p, w->hashes, &p->options.version, err));
+	SP_TRY(inspect(&found, p, w->hashes, &p->options.version, err));
 	SP_TRY(sp_redis__progress_read(&progress, p, w->table.name, err));
 	if (progress.done && found.bad == NULL && found.rows == progress.distinct) {
 		*is_there = true;
@@ -182,7 +182,7 @@ static sp_status check_count(sp_redis_publication *p, const state *found, sp_err
 				    (unsigned long long)found->rows,
 				    (unsigned long long)w->distinct);
 	if (was_cut && found->rows != w->seen)
-		return sp_redis__begin_again(
+		return sp_redis__restart_table(
 			p, "the connection was lost, and some keys have several rows", err);
 	w->distinct = found->rows;
 	return SP_OK;
@@ -207,8 +207,8 @@ static sp_status write_marks(sp_redis_publication *p, sp_error *err)
 	for (size_t i = 0; status == SP_OK && i < partitions; i++) {
 		/* One field is the number of rows, and in a table that is repaired one the mark. */
 		snprintf(rows, sizeof(rows), "%" PRId64,
-			 sp_redis_batch_answer(lengths, 2 * i)->integer - 1 -
-				 sp_redis_batch_answer(lengths, 2 * i + 1)->integer);
+			 sp_redis_batch_reply(lengths, 2 * i)->integer - 1 -
+				 sp_redis_batch_reply(lengths, 2 * i + 1)->integer);
 		SP_REDIS_COMMAND(batch, "HSET", hashes[i], SP_REDIS_ROWS_FIELD, rows,
 				 SP_REDIS_MARK_FIELD, mark);
 	}
@@ -220,7 +220,7 @@ sp_status sp_redis__versioned_end(sp_redis_publication *p, sp_error *err)
 {
 	state found;
 
-	SP_TRY(look_at(&found, p, p->writing.hashes, &p->options.version, err));
+	SP_TRY(inspect(&found, p, p->writing.hashes, &p->options.version, err));
 	SP_TRY(check_count(p, &found, err));
 	SP_TRY(sp_redis__compare_samples(p, err));
 	SP_TRY(write_marks(p, err));
@@ -251,7 +251,7 @@ static sp_status list_of(sp_redis_tables *out, sp_redis_publication *p, const ch
 	SP_TRY(sp_redis__batch_make(&batch, p->client, err));
 	SP_REDIS_COMMAND(batch, command, key);
 	SP_TRY(sp_redis__run(p, batch, err));
-	value = sp_redis_batch_answer(batch, 0);
+	value = sp_redis_batch_reply(batch, 0);
 	if (value->kind == SP_REDIS_ARRAY && value->integer > 0) {
 		out->count = (size_t)value->integer;
 		out->names = sp_arena_array(p->arena, out->count, sizeof(*out->names));
@@ -269,17 +269,17 @@ static sp_status list_of(sp_redis_tables *out, sp_redis_publication *p, const ch
 }
 
 /* All tables are complete, and no key of theirs expires any more. */
-static sp_status hold(sp_redis_publication *p, const sp_redis_version *version,
-		      const sp_redis_tables *tables, sp_error *err)
+static sp_status persist_tables(sp_redis_publication *p, const sp_redis_version *version,
+				const sp_redis_tables *tables, sp_error *err)
 {
 	const char **hashes;
 	state found;
 
 	for (size_t i = 0; i < tables->count; i++) {
-		SP_TRY(sp_redis__go_on(p, err));
+		SP_TRY(sp_redis__check_lock(p, err));
 		SP_TRY(name_hashes(&hashes, p, tables->names[i], version, err));
 		SP_TRY(for_each_key(p, hashes, version->partitions, "PERSIST", NULL, err));
-		SP_TRY(look_at(&found, p, hashes, version, err));
+		SP_TRY(inspect(&found, p, hashes, version, err));
 		if (found.bad != NULL)
 			return sp_error_set(err, SP_CORRUPT,
 					    "key %s of table '%s' is gone or has lost rows: does "
@@ -314,7 +314,8 @@ static sp_status expire_record(sp_redis_publication *p, const char *record, sp_e
 	return for_each_key(p, &record, 1, "EXPIRE", seconds, err);
 }
 
-static sp_status let_expire(sp_redis_publication *p, const sp_redis_version *version, sp_error *err)
+static sp_status expire_version(sp_redis_publication *p, const sp_redis_version *version,
+				sp_error *err)
 {
 	const char *record, *name, *text;
 	sp_redis_version now;
@@ -336,7 +337,7 @@ static sp_status time_to_live(int64_t *out, sp_redis_publication *p, const char 
 	SP_TRY(sp_redis__batch_make(&batch, p->client, err));
 	SP_REDIS_COMMAND(batch, "TTL", key);
 	SP_TRY(sp_redis__run(p, batch, err));
-	*out = sp_redis_batch_answer(batch, 0)->integer;
+	*out = sp_redis_batch_reply(batch, 0)->integer;
 	sp_redis_batch_release(batch);
 	return SP_OK;
 }
@@ -362,7 +363,7 @@ static sp_status expire_others(sp_redis_publication *p, const sp_redis_version *
 			SP_TRY(name_version(&record, &tables, p, &version, err));
 			SP_TRY(time_to_live(&left, p, tables, err));
 			if (left == -1)
-				SP_TRY(let_expire(p, &version, err));
+				SP_TRY(expire_version(p, &version, err));
 			if (left != -2)
 				continue;
 		}
@@ -372,10 +373,10 @@ static sp_status expire_others(sp_redis_publication *p, const sp_redis_version *
 }
 
 /*
- * Names the version's record as the current one.  With `goes_back` it also says up to which version
- * it is to be served instead of newer ones.
+ * Names the version's record as the current one.  With `is_rollback` it also says up to which
+ * version it is to be served instead of newer ones.
  */
-static sp_status make_current(sp_redis_publication *p, sp_redis_version *version, bool goes_back,
+static sp_status make_current(sp_redis_publication *p, sp_redis_version *version, bool is_rollback,
 			      sp_error *err)
 {
 	char record[SP_REDIS_MAX_RECORD];
@@ -389,10 +390,10 @@ static sp_status make_current(sp_redis_publication *p, sp_redis_version *version
 		int64_t newest = now.full > now.left ? now.full : now.left;
 
 		version->former = now.full != version->full ? now.full : now.former;
-		if (goes_back && newest > version->full)
+		if (is_rollback && newest > version->full)
 			version->left = newest;
 		/* Published again, it stays what was gone back to. */
-		if (!goes_back && now.full == version->full && now.checksum == version->checksum)
+		if (!is_rollback && now.full == version->full && now.checksum == version->checksum)
 			version->left = now.left;
 	}
 	sp_redis_record_write(record, version);
@@ -452,7 +453,7 @@ sp_status sp_redis__versioned_finish(sp_redis_publication *p, sp_error *err)
 	bool stays;
 	sp_error why;
 
-	SP_TRY(hold(p, version, &tables, err));
+	SP_TRY(persist_tables(p, version, &tables, err));
 	SP_TRY(for_each_key(p, &p->tables, 1, "PERSIST", NULL, err));
 	SP_TRY(sp_redis__renew(p, err));
 	version->former = -1;
@@ -536,8 +537,8 @@ static sp_status choose(int64_t *out, sp_redis_publication *p, int64_t full, sp_
 }
 
 /* The version that is left does not expire before another one is published: it may be in use. */
-sp_status sp_redis__versioned_go_back(sp_redis_version *out, sp_redis_publication *p, int64_t full,
-				      sp_error *err)
+sp_status sp_redis__versioned_rollback(sp_redis_version *out, sp_redis_publication *p, int64_t full,
+				       sp_error *err)
 {
 	const char *record, *name, *text;
 	sp_redis_tables tables;
@@ -557,7 +558,7 @@ sp_status sp_redis__versioned_go_back(sp_redis_version *out, sp_redis_publicatio
 	SP_TRY(for_each_key(p, &record, 1, "PERSIST", NULL, err));
 	SP_TRY(for_each_key(p, &name, 1, "PERSIST", NULL, err));
 	SP_TRY(list_of(&tables, p, "HKEYS", name, err));
-	SP_TRY(hold(p, out, &tables, err));
+	SP_TRY(persist_tables(p, out, &tables, err));
 	SP_TRY(sp_redis__renew(p, err));
 	return make_current(p, out, true, err);
 }

@@ -8,7 +8,7 @@
 
 enum { LIMIT_MS = 5 };
 
-/* Only a lack of memory is an error.  The path is the caller's. */
+/* The only error is SP_NO_MEMORY.  `folder` belongs to the caller, so it is not kept. */
 static sp_status open_file(sp_remote_store *store, sp_error *err)
 {
 	const sp_row_file_options *options = &store->options.file;
@@ -48,8 +48,8 @@ sp_status sp_remote_store_init(sp_remote_store *store, const sp_remote_source *s
 void sp_remote_store_fini(sp_remote_store *store)
 {
 	sp_row_file_close(store->file);
-	for (sp_remote_shelf *shelf = store->shelves; shelf != NULL; shelf = shelf->next)
-		sp_row_cache_destroy(shelf->cache);
+	for (sp_remote_table *table = store->tables; table != NULL; table = table->next)
+		sp_row_cache_destroy(table->cache);
 	while (store->free != NULL) {
 		sp_remote_fetch *fetch = store->free;
 

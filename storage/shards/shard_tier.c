@@ -18,10 +18,10 @@ enum {
 	MAX_BYTES = 2 << 20, /* of its response, likewise, unless one row is larger */
 };
 
-typedef struct shelf {
-	sp_remote_shelf base;
-	uint32_t *tables; /* [slices] its number in each slice's list */
-} shelf;
+typedef struct sliced_table {
+	sp_remote_table base;
+	uint32_t *numbers; /* [slices] its index in each slice's list of tables */
+} sliced_table;
 
 /* The version at the holders of one slice. */
 typedef struct slice {
@@ -168,7 +168,7 @@ static sp_status find_version(sp_shard_store *store, const sp_shard_store_option
 
 /* Rows of one table and slice: a part of a LOOKUP. */
 typedef struct shard_piece {
-	sp_remote_run rows;
+	sp_remote_range rows;
 	uint32_t next; /* piece of the same request; NO_PIECE: none */
 } shard_piece;
 
@@ -188,7 +188,7 @@ static size_t fetch_state_size(size_t count)
 static void finish_call(sp_remote_fetch *fetch)
 {
 	sp_shard_store *store = (sp_shard_store *)fetch->store;
-	fetch_state *s = fetch->own;
+	fetch_state *s = fetch->source_state;
 
 	if (--s->in_flight != 0)
 		return;
@@ -202,13 +202,13 @@ static void finish_call(sp_remote_fetch *fetch)
 /* Whether the body has exactly the requested rows. */
 static bool fits(const sp_remote_fetch *fetch, size_t tag, sp_bytes body)
 {
-	const fetch_state *s = fetch->own;
+	const fetch_state *s = fetch->source_state;
 	sp_shard_rows rows;
 
 	for (size_t p = tag; p != NO_PIECE; p = s->pieces[p].next) {
-		const sp_remote_run *run = &s->pieces[p].rows;
+		const sp_remote_range *range = &s->pieces[p].rows;
 
-		if (!sp_shard_rows_next(&rows, &body, run->count, run->shelf->dim))
+		if (!sp_shard_rows_next(&rows, &body, range->count, range->table->dim))
 			return false;
 	}
 	return body.size == 0;
@@ -217,22 +217,22 @@ static bool fits(const sp_remote_fetch *fetch, size_t tag, sp_bytes body)
 static bool on_rows(void *owner, size_t tag, uint8_t kind, sp_bytes body)
 {
 	sp_remote_fetch *fetch = owner;
-	const fetch_state *s = fetch->own;
+	const fetch_state *s = fetch->source_state;
 
 	if (kind != SP_SHARD_ROWS || !fits(fetch, tag, body))
 		return false;
 	for (size_t p = tag; p != NO_PIECE; p = s->pieces[p].next) {
-		const sp_remote_run *run = &s->pieces[p].rows;
+		const sp_remote_range *range = &s->pieces[p].rows;
 		sp_shard_rows rows;
 
-		(void)sp_shard_rows_next(&rows, &body, run->count, run->shelf->dim);
-		for (uint32_t i = 0; i < run->count; i++) {
+		(void)sp_shard_rows_next(&rows, &body, range->count, range->table->dim);
+		for (uint32_t i = 0; i < range->count; i++) {
 			if ((rows.bits[i / 64] >> i % 64 & 1) == 0) {
-				sp_remote_run_lacks(fetch, run, i, SP_REMOTE_ROW_ABSENT);
+				sp_remote_range_not_found(fetch, range, i, SP_REMOTE_ROW_ABSENT);
 				continue;
 			}
-			sp_remote_run_found(fetch, run, i, rows.rows);
-			rows.rows += run->shelf->row_size;
+			sp_remote_range_found(fetch, range, i, rows.rows);
+			rows.rows += range->table->row_size;
 		}
 	}
 	finish_call(fetch);
@@ -245,7 +245,7 @@ static void on_rows_failed(void *owner, size_t tag, bool no_version, const char 
 
 	(void)tag;
 	(void)no_version;
-	sp_remote_fetch_note(fetch, reason, strlen(reason));
+	sp_remote_fetch_set_reason(fetch, reason, strlen(reason));
 	finish_call(fetch);
 }
 
@@ -283,7 +283,7 @@ static bool begin_draft(request_builder *b, draft *d, uint32_t number, uint32_t 
 	static const sp_shard_callbacks callbacks = {.on_response = on_rows,
 						     .on_failure = on_rows_failed};
 	sp_shard_store *store = (sp_shard_store *)b->fetch->store;
-	fetch_state *s = b->fetch->own;
+	fetch_state *s = b->fetch->source_state;
 
 	d->call = sp_shard_call_begin(store->client, number, SP_SHARD_LOOKUP, &callbacks, b->fetch,
 				      first_piece);
@@ -298,22 +298,22 @@ static bool begin_draft(request_builder *b, draft *d, uint32_t number, uint32_t 
 /* Adds a piece to its slice's draft. */
 static void add_piece(request_builder *b, uint32_t index)
 {
-	fetch_state *s = b->fetch->own;
+	fetch_state *s = b->fetch->source_state;
 	shard_piece *piece = &s->pieces[index];
 	const sp_remote_row *rows = &b->fetch->rows[piece->rows.first];
 	draft *d = &b->drafts[rows->partition];
-	uint64_t most = sp_shard_rows_size(piece->rows.count, rows->shelf->dim);
+	uint64_t most = sp_shard_rows_size(piece->rows.count, rows->table->dim);
 	sp_buffer *body;
 
 	if (d->call != NULL &&
 	    (d->keys + piece->rows.count > MAX_KEYS || d->max_bytes + most > MAX_BYTES))
 		finish_draft(b, d);
 	if (d->call == NULL && !begin_draft(b, d, rows->partition, index)) {
-		sp_remote_fetch_note(b->fetch, "no memory", 9);
+		sp_remote_fetch_set_reason(b->fetch, "no memory", 9);
 		return;
 	}
 	body = sp_shard_call_body(d->call);
-	sp_shard_put_u32(body, ((const shelf *)rows->shelf)->tables[rows->partition]);
+	sp_shard_put_u32(body, ((const sliced_table *)rows->table)->numbers[rows->partition]);
 	sp_shard_put_u32(body, piece->rows.count);
 	for (uint32_t i = 0; i < piece->rows.count; i++)
 		sp_shard_put_u64(body, (uint64_t)rows[i].key);
@@ -328,16 +328,16 @@ static bool fits_in_piece(const sp_remote_fetch *fetch, const shard_piece *piece
 {
 	const sp_remote_row *first = &fetch->rows[piece->rows.first], *row = &fetch->rows[i];
 
-	return row->shelf == first->shelf && row->partition == first->partition &&
+	return row->table == first->table && row->partition == first->partition &&
 	       piece->rows.count < MAX_KEYS &&
 	       (piece->rows.count == 0 ||
-		sp_shard_rows_size(piece->rows.count + 1, row->shelf->dim) <= MAX_BYTES);
+		sp_shard_rows_size(piece->rows.count + 1, row->table->dim) <= MAX_BYTES);
 }
 
 static void send_requests(sp_remote_fetch *fetch)
 {
 	sp_shard_store *store = (sp_shard_store *)fetch->store;
-	fetch_state *s = fetch->own;
+	fetch_state *s = fetch->source_state;
 	request_builder b = {.fetch = fetch};
 
 	*s = (fetch_state){.in_flight = 1};
@@ -347,7 +347,7 @@ static void send_requests(sp_remote_fetch *fetch)
 	for (size_t i = 0; i < fetch->count;) {
 		shard_piece *piece = &s->pieces[s->count++];
 
-		piece->rows = sp_remote_run_at(fetch, i);
+		piece->rows = sp_remote_range_at(fetch, i);
 		piece->next = NO_PIECE;
 		for (; i < fetch->count && fits_in_piece(fetch, piece, i); i++)
 			piece->rows.count++;
@@ -375,7 +375,7 @@ static void count(const sp_remote_store *store, sp_tier_counters *out)
 	out->round_trip_ns = client.round_trip_ns;
 }
 
-static uint32_t partition_of(const sp_remote_shelf *table, int64_t key)
+static uint32_t partition_of(const sp_remote_table *table, int64_t key)
 {
 	return sp_shard_of_key(key, ((const sp_shard_store *)table->store)->slice_count);
 }
@@ -401,8 +401,8 @@ static const sp_remote_source source = {
 	.name = "shards",
 	.title = "shard",
 	.partition = partition_of,
-	.own_size = fetch_state_size,
-	.ask = send_requests,
+	.state_size = fetch_state_size,
+	.send = send_requests,
 	.count = count,
 	.close = close_store,
 };
@@ -460,8 +460,8 @@ size_t sp_shard_store_cache_bytes(const sp_shard_store *store)
 
 /* ---- tables ---- */
 
-static sp_status find_table(uint32_t *out, const shelf *table, const slice *in, uint32_t number,
-			    sp_error *err)
+static sp_status find_table(uint32_t *out, const sliced_table *table, const slice *in,
+			    uint32_t number, sp_error *err)
 {
 	for (uint32_t i = 0; i < in->count; i++) {
 		if (!sp_bytes_equal_text(in->tables[i].name, table->base.name))
@@ -478,22 +478,22 @@ static sp_status find_table(uint32_t *out, const shelf *table, const slice *in, 
 			    table->base.name);
 }
 
-static sp_status describe(shelf *table, sp_shard_store *store, const char *name, size_t dim,
-			  sp_error *err)
+static sp_status init_table(sliced_table *table, sp_shard_store *store, const char *name,
+			    size_t dim, sp_error *err)
 {
 	table->base.store = &store->remote;
 	table->base.dim = dim;
 	table->base.row_size = dim * sizeof(float);
 	table->base.codec = sp_row_codec_find(SP_ROW_FP32);
 	table->base.name = sp_arena_text(store->remote.arena, sp_bytes_of(name));
-	table->tables = sp_arena_array(store->remote.arena, store->slice_count,
-				       sizeof(*table->tables));
-	SP_NEED_MEMORY(table->base.name != NULL && table->tables != NULL, err, "table '%s'", name);
+	table->numbers = sp_arena_array(store->remote.arena, store->slice_count,
+					sizeof(*table->numbers));
+	SP_NEED_MEMORY(table->base.name != NULL && table->numbers != NULL, err, "table '%s'", name);
 	for (uint32_t i = 0; i < store->slice_count; i++) {
 		const slice *in = &store->slices[i];
 
-		SP_TRY(find_table(&table->tables[i], table, in, i, err));
-		table->base.row_count += in->tables[table->tables[i]].row_count;
+		SP_TRY(find_table(&table->numbers[i], table, in, i, err));
+		table->base.row_count += in->tables[table->numbers[i]].row_count;
 	}
 	return SP_OK;
 }
@@ -502,14 +502,14 @@ sp_status sp_shard_tier_open(sp_tier **out, sp_shard_store *store, const char *n
 			     sp_error *err)
 {
 	sp_status status = SP_OK;
-	shelf *table;
+	sliced_table *table;
 
 	pthread_mutex_lock(&store->remote.lock);
 	table = sp_arena_zeros(store->remote.arena, 1, sizeof(*table));
 	if (table == NULL)
 		status = sp_no_memory(err, "table '%s'", name);
 	else
-		status = describe(table, store, name, dim, err);
+		status = init_table(table, store, name, dim, err);
 	pthread_mutex_unlock(&store->remote.lock);
 	SP_TRY(status);
 	return sp_remote_tier_open(out, &table->base, err);

@@ -50,7 +50,7 @@ typedef struct read_state {
 	size_t *firsts;               /* [keys] */
 	sp_read_request *requests;    /* [reads] */
 	miss_group *groups;           /* [reads] */
-	sp_row_cache_answer *answers; /* [CACHE_BLOCK] */
+	sp_row_cache_result *answers; /* [CACHE_BLOCK] */
 	void *rows;                   /* [CACHE_BLOCK] of the widest table */
 	size_t miss_count, request_count;
 } read_state;

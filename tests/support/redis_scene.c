@@ -47,8 +47,8 @@ void sp_redis_scene_begin(sp_redis_batch *batch, size_t count, const char *comma
 
 void sp_redis_scene_run(sp_redis_batch *batch)
 {
-	const sp_redis_how how = {.deadline_ns = sp_clock_now_ns() +
-						 (int64_t)SP_REDIS_SCENE_LONG_MS * 1000000};
+	const sp_redis_submit_options how = {
+		.deadline_ns = sp_clock_now_ns() + (int64_t)SP_REDIS_SCENE_LONG_MS * 1000000};
 
 	assert_ok(sp_redis_batch_run(batch, &how, &err), &err);
 	sp_redis_batch_release(batch);
@@ -183,15 +183,15 @@ void sp_redis_scene_open(sp_redis_scene *s, const sp_redis_store_options *option
 {
 	assert_ok(sp_redis_store_open(&s->store, options, &err), &err);
 	for (size_t t = 0; t < 2; t++) {
-		const sp_redis_table table = {.name = sp_redis_scene_tables[t],
-					      .dim = SP_REDIS_SCENE_DIM,
-					      .key_size = 8,
-					      .features = features[t],
-					      .feature_count = feature_counts[t]};
+		const sp_redis_table_options table = {.name = sp_redis_scene_tables[t],
+						      .dim = SP_REDIS_SCENE_DIM,
+						      .key_size = 8,
+						      .features = features[t],
+						      .feature_count = feature_counts[t]};
 
 		assert_ok(sp_redis_tier_open(&s->tiers[t], s->store, &table, &err), &err);
 	}
-	assert_ok(sp_redis_store_divide(s->store, &err), &err);
+	assert_ok(sp_redis_store_divide_cache(s->store, &err), &err);
 }
 
 void sp_redis_scene_close(sp_redis_scene *s)

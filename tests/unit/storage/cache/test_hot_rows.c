@@ -72,7 +72,7 @@ static size_t held(sp_row_cache *cache, int64_t first, int64_t end)
 	for (int64_t key = first; key < end; key++) {
 		uint64_t row[(ROW + 7) / 8];
 		unsigned char want[ROW];
-		sp_row_cache_answer answer;
+		sp_row_cache_result answer;
 
 		sp_row_cache_read(cache, &key, 1, &answer, row);
 		if (answer == SP_ROW_CACHE_MISS)

@@ -46,10 +46,10 @@ static sp_row_cache *make_cache(sp_row_cache_policy policy, size_t row_size, siz
 	return cache;
 }
 
-static sp_row_cache_answer read_key(sp_row_cache *cache, int64_t key)
+static sp_row_cache_result read_key(sp_row_cache *cache, int64_t key)
 {
 	uint64_t row[WORDS], want[WORDS];
-	sp_row_cache_answer answer;
+	sp_row_cache_result answer;
 
 	sp_row_cache_read(cache, &key, 1, &answer, row);
 	make_row(key, sizeof(want), want);
@@ -88,7 +88,7 @@ static void a_row_that_was_filled_is_read_again_whatever_its_size(void **state)
 		uint64_t rows[7 * 126];
 		size_t stride = sp_row_cache_row_stride(cache);
 		unsigned char want[1003];
-		sp_row_cache_answer answers[7];
+		sp_row_cache_result answers[7];
 
 		assert_int_equal(stride, (sizes[s] + 7) / 8 * 8);
 		sp_row_cache_read(cache, keys, 7, answers, rows);
@@ -283,7 +283,7 @@ static void lfu_is_within_two_points_of_the_ideal_in_bytes(void **state)
 	assert_ok(sp_row_cache_create(&cache, &options, &error), &error);
 	for (size_t i = 0; i < uses; i++) {
 		int64_t key = zipf_key(&z, &seed);
-		sp_row_cache_answer answer;
+		sp_row_cache_result answer;
 
 		sp_row_cache_read(cache, &key, 1, &answer, row);
 		if (answer != SP_ROW_CACHE_ROW)
@@ -448,7 +448,7 @@ static void use_in_a_crowd(const crowd *all, uint64_t seed)
 	enum { BATCH = 20 };
 	int64_t keys[BATCH];
 	uint64_t rows[BATCH][WORDS], want[WORDS];
-	sp_row_cache_answer answers[BATCH];
+	sp_row_cache_result answers[BATCH];
 
 	for (size_t i = 0; i < all->uses; i += BATCH) {
 		for (size_t k = 0; k < BATCH; k++)

@@ -48,9 +48,9 @@ static const sp_redis_version version = {
 
 /* ---- commands ---- */
 
-static sp_redis_how patiently(void)
+static sp_redis_submit_options patiently(void)
 {
-	return (sp_redis_how){.deadline_ns = sp_clock_now_ns() + (int64_t)LONG_MS * MS};
+	return (sp_redis_submit_options){.deadline_ns = sp_clock_now_ns() + (int64_t)LONG_MS * MS};
 }
 
 static void add_words(sp_redis_batch *batch, size_t count, const char *const *words)
@@ -65,13 +65,13 @@ static void add_words(sp_redis_batch *batch, size_t count, const char *const *wo
 static void ask_server(size_t server, char *out, size_t size, size_t count,
 		       const char *const *words)
 {
-	const sp_redis_how how = patiently();
+	const sp_redis_submit_options how = patiently();
 	sp_redis_batch *batch = sp_redis_batch_create(admins[server]);
 	const sp_redis_value *answer;
 
 	add_words(batch, count, words);
 	assert_ok(sp_redis_batch_run(batch, &how, &err), &err);
-	answer = sp_redis_batch_answer(batch, 0);
+	answer = sp_redis_batch_reply(batch, 0);
 	if (out != NULL)
 		snprintf(out, size, "%s", answer->text != NULL ? answer->text : "");
 	sp_redis_batch_release(batch);
@@ -148,14 +148,14 @@ static void join_all(void)
 static size_t replicas_told_by(size_t server)
 {
 	static const char *const words[] = {"CLUSTER", "SLOTS"};
-	const sp_redis_how how = patiently();
+	const sp_redis_submit_options how = patiently();
 	sp_redis_batch *batch = sp_redis_batch_create(admins[server]);
 	const sp_redis_value *value;
 	size_t told = 0;
 
 	add_words(batch, 2, words);
 	assert_ok(sp_redis_batch_run(batch, &how, &err), &err);
-	value = sp_redis_batch_answer(batch, 0);
+	value = sp_redis_batch_reply(batch, 0);
 	for (int64_t left = value->integer; left > 0; value++)
 		if (value->depth == 1) { /* [first, last, master, replica...] */
 			told += (size_t)value->integer - 3;
@@ -215,7 +215,7 @@ static void put(sp_redis_batch *batch, const char *hash, const void *field, size
 
 static void fill(void)
 {
-	const sp_redis_how how = patiently();
+	const sp_redis_submit_options how = patiently();
 	sp_redis_batch *batch = sp_redis_batch_create(client);
 	char record[SP_REDIS_MAX_RECORD], mark[SP_REDIS_MARK_SIZE + 1];
 	float row[DIM];
@@ -256,7 +256,7 @@ static void open_reading(reading *r, bool read_replicas)
 						.limit_ms = 50,
 						.patience_ms = LONG_MS,
 						.cache_bytes = 1};
-	const sp_redis_table table = {.name = "t", .dim = DIM, .key_size = 8};
+	const sp_redis_table_options table = {.name = "t", .dim = DIM, .key_size = 8};
 
 	*r = (reading){.store = NULL};
 	assert_ok(sp_redis_store_open(&r->store, &options, &err), &err);
@@ -551,14 +551,14 @@ static bool publisher_says(const char *text)
 /* The answers to a command of the cluster, joined; "" for none. */
 static void ask_cluster(char *out, size_t size, size_t count, const char *const *words)
 {
-	const sp_redis_how how = patiently();
+	const sp_redis_submit_options how = patiently();
 	sp_redis_batch *batch = sp_redis_batch_create(client);
 	const sp_redis_value *answer;
 	size_t used = 0;
 
 	add_words(batch, count, words);
 	assert_ok(sp_redis_batch_run(batch, &how, &err), &err);
-	answer = sp_redis_batch_answer(batch, 0);
+	answer = sp_redis_batch_reply(batch, 0);
 	out[0] = '\0';
 	for (int64_t i = 0; i <= (answer->kind == SP_REDIS_ARRAY ? answer->integer : 0); i++)
 		if (answer[i].text != NULL && used < size)
@@ -624,7 +624,8 @@ static sp_status open_users(reading *r, int step, int64_t limit_ms)
 						.limit_ms = limit_ms,
 						.patience_ms = LONG_MS,
 						.cache_bytes = 1};
-	const sp_redis_table table = {.name = "user/block0", .dim = USER_DIM, .key_size = 8};
+	const sp_redis_table_options table = {
+		.name = "user/block0", .dim = USER_DIM, .key_size = 8};
 	sp_status status;
 
 	*r = (reading){.store = NULL};

@@ -27,7 +27,8 @@ static sp_error err;
 static void no_memory_is_an_error(void **state)
 {
 	sp_redis_store_options options = sp_redis_scene_file_options(SP_REDIS_VERSIONED);
-	const sp_redis_table table = {.name = sp_redis_scene_tables[0], .dim = DIM, .key_size = 8};
+	const sp_redis_table_options table = {
+		.name = sp_redis_scene_tables[0], .dim = DIM, .key_size = 8};
 	static sp_redis_question q[2];
 	sp_status status = SP_NO_MEMORY;
 	int64_t n = 0;
@@ -294,7 +295,7 @@ static void another_type_or_version_is_refused(void **state)
 static void rows_of_another_size_are_refused(void **state)
 {
 	sp_redis_store_options options = sp_redis_scene_options(SP_REDIS_HPS);
-	const sp_redis_table table = {
+	const sp_redis_table_options table = {
 		.name = sp_redis_scene_tables[0], .dim = DIM + 1, .key_size = 8};
 	static sp_redis_question q[2];
 	sp_redis_scene s;

@@ -120,7 +120,7 @@ static void rows_on_the_disk_are_of_one_version(void **state)
 
 	(void)state;
 	sp_redis_scene_fill(SP_REDIS_HPS, SP_ROW_FP32);
-	options.keep_s = 1; /* these age, on the disk, too */
+	options.max_age_s = 1; /* these age, on the disk, too */
 	sp_redis_scene_open(&s, &options);
 	sp_redis_scene_ask_well(&s, SP_ROW_FP32, 0);
 	options.full++;

@@ -185,7 +185,7 @@ static void rows_without_a_version_are_asked_for_again(void **state)
 
 	(void)state;
 	sp_redis_scene_fill(SP_REDIS_HPS, SP_ROW_FP32);
-	options.keep_s = 1;
+	options.max_age_s = 1;
 	sp_redis_scene_open(&s, &options);
 	sp_redis_scene_ask_well(&s, SP_ROW_FP32, 0);
 	before = sp_test_tier_counters(s.tiers[0]).bytes_read;
@@ -267,7 +267,7 @@ static void what_hps_writes_and_evicts_is_seen_in_time(void **state)
 	for (size_t i = 0; i < 2; i++)
 		put_by_hps(1, keys[i], 1);
 	sp_redis_scene_open(&old, &options); /* what is in memory does not age */
-	options.keep_s = 1;
+	options.max_age_s = 1;
 	sp_redis_scene_open(&young, &options);
 	read_three(&old, keys, got);
 	assert_true(got[0] == 1 && got[1] == 1 && got[2] == -1);
@@ -293,13 +293,13 @@ static void what_hps_writes_and_evicts_is_seen_in_time(void **state)
 	times = times_of(sp_redis_scene_hash(SP_REDIS_HPS, 1, keys[0], &(sp_redis_version){0}));
 	batch = sp_redis_batch_create(sp_redis_scene_client);
 	sp_redis_scene_begin(batch, 2, "HLEN", times);
-	assert_ok(sp_redis_batch_run(
-			  batch,
-			  &(sp_redis_how){.deadline_ns = sp_clock_now_ns() +
-							 (int64_t)SP_REDIS_SCENE_LONG_MS * MS},
-			  &err),
+	assert_ok(sp_redis_batch_run(batch,
+				     &(sp_redis_submit_options){
+					     .deadline_ns = sp_clock_now_ns() +
+							    (int64_t)SP_REDIS_SCENE_LONG_MS * MS},
+				     &err),
 		  &err);
-	assert_in_range(sp_redis_batch_answer(batch, 0)->integer, 1, 2);
+	assert_in_range(sp_redis_batch_reply(batch, 0)->integer, 1, 2);
 	sp_redis_batch_release(batch);
 	sp_redis_scene_close(&young);
 	sp_redis_scene_close(&old);
@@ -311,7 +311,8 @@ static void a_version_that_is_not_there_is_refused(void **state)
 {
 	sp_redis_store_options options = sp_redis_scene_options(SP_REDIS_VERSIONED);
 	const sp_redis_version version = sp_redis_scene_version(SP_ROW_FP32);
-	sp_redis_table table = {.name = sp_redis_scene_tables[1], .dim = DIM, .key_size = 8};
+	sp_redis_table_options table = {
+		.name = sp_redis_scene_tables[1], .dim = DIM, .key_size = 8};
 	sp_redis_store *store;
 	sp_tier *none;
 
@@ -357,7 +358,7 @@ static void deeprec_s_other_database_is_found(void **state)
 static void tables_that_are_not_counted_hold_as_many_rows(void **state)
 {
 	const sp_redis_store_options options = sp_redis_scene_options(SP_REDIS_TFRA);
-	sp_redis_table table = {.key_size = 8};
+	sp_redis_table_options table = {.key_size = 8};
 	sp_redis_store *store;
 	sp_tier *narrow, *wide;
 	size_t least, most;
@@ -370,7 +371,7 @@ static void tables_that_are_not_counted_hold_as_many_rows(void **state)
 	table.name = "wide";
 	table.dim = 62; /* 256 bytes with the key, 16 times as many */
 	assert_ok(sp_redis_tier_open(&wide, store, &table, &err), &err);
-	assert_ok(sp_redis_store_divide(store, &err), &err);
+	assert_ok(sp_redis_store_divide_cache(store, &err), &err);
 	least = narrow->kind->footprint(narrow);
 	most = wide->kind->footprint(wide);
 	assert_in_range(least + most, options.cache_bytes * 9 / 10, options.cache_bytes + 2048);
