@@ -141,7 +141,7 @@ enum {
 	HAS_ALL = 31,
 };
 
-/* Takes `name`= off the front of a word. */
+/* Removes `name` from the front of a word; false: the word does not begin with it. */
 static bool skip_name(sp_bytes *word, const char *name)
 {
 	if (!sp_bytes_starts_with(*word, name))
@@ -150,7 +150,7 @@ static bool skip_name(sp_bytes *word, const char *name)
 	return true;
 }
 
-/* Reads a word of a record and adds its bit to *has; false if its value is wrong. */
+/* Parses a word of a record and adds its bit to *has; false: its value is wrong. */
 static bool read_word(sp_redis_version *out, unsigned *has, sp_bytes word)
 {
 	uint64_t count;
@@ -215,7 +215,7 @@ sp_status sp_redis_record_read(sp_redis_version *out, sp_bytes record, sp_error 
 
 /* ------------------------------------------------------------ names */
 
-/* Appends `name` with escapes; '.' is escaped, too, if it would end a model's name. */
+/* Appends `name` with escapes; in a model's name '.' is escaped, too. */
 static void append_escaped(sp_buffer *out, const char *name, bool is_model)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"

@@ -9,17 +9,17 @@
 #include "base/log.h"
 #include "storage/redis/publication_internal.h"
 
-/* What both layouts have in common: clients, locks, tables in turn. */
+/* What both layouts have in common: clients, the lock, tables one after the other. */
 
 enum {
-	SLICE_BYTES = 512 << 10, /* of a batch of rows, about */
+	SLICE_BYTES = 512 << 10, /* of a batch of rows, approximately */
 	DAY = 86400,
 	LOCK_SECONDS = 30,
 	PATIENCE_SECONDS = 30,
 	CLOSE_SECONDS = 2,
 };
 
-/* Redis's own words, and the client's, begin with its name. */
+/* Prefixes errors with "Redis"; those of the client begin with it. */
 static sp_status add_prefix(sp_error *err, sp_status status)
 {
 	if (status == SP_OK || err == NULL || strncmp(err->text, "Redis", 5) == 0)
@@ -37,7 +37,7 @@ static sp_status connect_to(sp_redis_client **out, const sp_redis_publication *p
 	SP_NEED_MEMORY(address, err, "an address");
 	*address = *p->options.address;
 	address->db = database;
-	/* A command that is slow because others fill Redis is no failure. */
+	/* A command may be slow because Redis is being filled; that is no failure. */
 	options.silence_ms = p->options.patience_seconds * 1000;
 	status = sp_redis_client_create(out, &options, err);
 	sp_redis_address_fini(address);
@@ -219,7 +219,7 @@ sp_redis_publication_counts sp_redis_publication_counts_of(const sp_redis_public
 	return p->counts;
 }
 
-/* So that the next publication goes on from here. */
+/* Lets the next publication resume from here. */
 static void save_progress(sp_redis_publication *p)
 {
 	sp_error why;
@@ -236,7 +236,7 @@ void sp_redis_publication_close(sp_redis_publication *p)
 {
 	if (p == NULL)
 		return;
-	/* What is left to do is not worth a long wait. */
+	/* Closing must not take long. */
 	if (p->options.patience_seconds > CLOSE_SECONDS)
 		p->options.patience_seconds = CLOSE_SECONDS;
 	save_progress(p);
@@ -275,7 +275,7 @@ sp_status sp_redis_publication_rollback(sp_redis_version *out,
 
 /* ---------------------------------------------------------------- progress */
 
-/* The number after `name` in the text; 0 if it isn't there. */
+/* The number after `name` in the text; 0 if it is not there. */
 static uint64_t number_after(const char *text, const char *name)
 {
 	const char *at = strstr(text, name);

@@ -43,7 +43,10 @@ sp_status sp_redis__run(const sp_redis_publication *p, sp_redis_batch *batch, sp
 							  sp_redis__patience_ns(p)};
 	sp_status status = sp_redis_batch_submit(batch, &options, err);
 
-	/* At the deadline the client says why there is no answer, if it knows. */
+	/*
+	 * Waits a little longer than the deadline, so that the client can say why there is no
+	 * reply.
+	 */
 	if (status == SP_OK)
 		status = sp_redis_batch_wait(batch, options.deadline_ns + GRACE_MS * MS, err);
 	if (status != SP_OK)
@@ -83,7 +86,7 @@ sp_status sp_redis__get(const char **out, const sp_redis_publication *p, sp_redi
 
 /* ------------------------------------------------------------ the lock */
 
-/* A renewal and a release must not touch the lock of somebody who took it after ours had ended. */
+/* Neither may touch the lock of a publisher that took it after ours had expired. */
 static const char renew_script[] = "if redis.call('get',KEYS[1])==ARGV[1] then "
 				   "return redis.call('expire',KEYS[1],ARGV[2]) else return 0 end";
 static const char release_script[] = "if redis.call('get',KEYS[1])==ARGV[1] then "
@@ -103,7 +106,7 @@ static void make_token(sp_redis_publication *p)
 			 number[1]);
 }
 
-/* *is_ours also if the answer to an earlier attempt was lost. */
+/* Also finds that an earlier attempt succeeded whose reply was lost. */
 static sp_status try_lock(bool *is_ours, sp_redis_publication *p, sp_error *err)
 {
 	const char *holder;
@@ -134,7 +137,7 @@ static void sleep_ns(int64_t ns)
 sp_status sp_redis__lock(sp_redis_publication *p, sp_redis_client *client, const char *key,
 			 sp_error *err)
 {
-	/* A lock that nobody renews has ended by then. */
+	/* A lock that is not renewed has expired by then. */
 	int64_t last = sp_clock_now_ns() + (p->options.lock_seconds + 1) * SECOND;
 	bool is_ours = false, is_logged = false;
 	sp_status status;
@@ -160,7 +163,7 @@ sp_status sp_redis__lock(sp_redis_publication *p, sp_redis_client *client, const
 			       : sp_error_set(err, SP_BUSY, "another publisher holds key %s", key);
 }
 
-/* Returns whether the script answered 1. */
+/* *done: whether the script returned 1. */
 static sp_status run_script(bool *done, sp_redis_publication *p, const char *script, sp_error *err)
 {
 	sp_redis_batch *batch;

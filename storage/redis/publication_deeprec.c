@@ -6,12 +6,12 @@
 #include "storage/redis/publication_internal.h"
 
 /*
- * DeepRec's layout.  Its processors read two databases, of which one is active; the other is
- * emptied, filled, and made active.  `active` and `model_version` of both change in one script, so
- * that no processor sees a moment between.
+ * DeepRec's layout.  Its processors read two databases, of which one is active; a publication
+ * empties the other one, fills it, and makes it active.  `active` and `model_version` of both
+ * change in one script, so that no processor sees an intermediate state.
  */
 
-/* Of a database that a publication fills: which version, and how far its tables are. */
+/* In a database that a publication fills: its version, and the progress of its tables. */
 #define PROGRESS_KEY  "serving_processor_publication"
 #define VERSION_FIELD "version of the publication"
 
@@ -38,7 +38,7 @@ static sp_status inspect(database *out, sp_redis_publication *p, sp_redis_client
 	return SP_OK;
 }
 
-/* The database that serves; -1: none does. */
+/* The active database; -1: none is. */
 static sp_status find_serving(int64_t *out, database found[2], sp_redis_publication *p,
 			      sp_error *err)
 {
@@ -54,7 +54,9 @@ static sp_status find_serving(int64_t *out, database found[2], sp_redis_publicat
 	return SP_OK;
 }
 
-/* Takes the lock where a DeepRec processor does, in the database that serves; writes to the other.
+/*
+ * Takes the lock in the active database, as DeepRec's processors do; the other one becomes
+ * p->client.
  */
 static sp_status lock(sp_redis_publication *p, database found[2], int64_t *serving, sp_error *err)
 {
@@ -95,7 +97,7 @@ static sp_status count_keys(int64_t *out, sp_redis_publication *p, sp_error *err
 	return integer_of(out, p, batch, err);
 }
 
-/* How many of the keys that are not rows are there. */
+/* The number of keys that are not rows. */
 static sp_status count_others(int64_t *out, sp_redis_publication *p, sp_error *err)
 {
 	sp_redis_batch *batch;
@@ -131,12 +133,12 @@ static sp_status has_version(bool *out, sp_redis_publication *p, sp_redis_client
 	return SP_OK;
 }
 
-/* Where no database serves yet, the lock lies in the one that is emptied. */
+/* If no database is active yet, the lock is in the one that is emptied. */
 static const char empty_script[] = "if redis.call('get',KEYS[1])~=ARGV[1] then return 0 end "
 				   "redis.call('flushdb','async') "
 				   "redis.call('set',KEYS[1],ARGV[1],'ex',ARGV[2]) return 1";
 
-/* FLUSHDB takes everything: nothing but what a publication has left may be there. */
+/* FLUSHDB deletes everything, so the database may hold nothing but what a publication has left. */
 static sp_status empty(sp_redis_publication *p, const database *found, sp_error *err)
 {
 	int64_t keys, others;
@@ -221,7 +223,7 @@ static const char switch_script[] =
 	"redis.call('select',ARGV[3]) "
 	"redis.call('set','active','0') return 1";
 
-/* version "": stays as it is. */
+/* version "": model_version is not changed. */
 static sp_status make_active(sp_redis_publication *p, const char *version, sp_error *err)
 {
 	const char *to = p->database == 0 ? "0" : "1", *from = p->database == 0 ? "1" : "0";
@@ -238,8 +240,8 @@ static sp_status make_active(sp_redis_publication *p, const char *version, sp_er
 }
 
 /*
- * The number after the comma is 0 without a delta, as DeepRec writes it.  A row of a repeated key
- * counts once, so there may be fewer rows than were written; every table's rows were compared.
+ * The number after the comma is 0 without a delta, as DeepRec writes it.  A repeated key is one
+ * row, so there may be fewer rows than were written; the rows of each table were compared before.
  */
 sp_status sp_redis__deeprec_finish(sp_redis_publication *p, sp_error *err)
 {

@@ -8,14 +8,14 @@
 #include "storage/redis/publication_internal.h"
 
 /*
- * Rows on their way to Redis.  A slice of rows becomes a batch of commands, HSET for each partition
- * or one MSET; several batches are in flight, and are waited for in order, so that progress is a
- * number of rows.
+ * Writes rows.  A slice of rows becomes a batch of commands: an HSET for each partition, or one
+ * MSET.  Several batches are in flight; they are waited for in order, so that progress is a number
+ * of rows.
  */
 
 #define SECOND INT64_C(1000000000)
 
-enum { SAVE_NS = 1000000000 }; /* between two notes of the progress */
+enum { SAVE_NS = 1000000000 }; /* between two writes of the progress */
 
 /* -------------------------------------------------------------- in flight */
 
@@ -90,7 +90,7 @@ static bool is_sampled(const sp_redis_writing *w, int64_t key)
 	return (mix(key) & ((UINT64_C(1) << w->sample_bits) - 1)) == 0;
 }
 
-/* Half of the keys are no longer sampled. */
+/* Samples half as many keys as before. */
 static void halve_samples(sp_redis_writing *w)
 {
 	size_t kept = 0;
@@ -130,7 +130,7 @@ static sp_status sample(sp_redis_publication *p, int64_t key, const float *row, 
 
 /* ------------------------------------------------------------------ slices */
 
-/* Rows of a slice: their keys, and where they are. */
+/* A slice of rows; the rows themselves are the caller's. */
 typedef struct slice {
 	int64_t keys[SP_REDIS_MAX_SLICE];
 	const float *rows[SP_REDIS_MAX_SLICE];
@@ -145,7 +145,7 @@ static void add_row(sp_redis_publication *p, sp_redis_batch *batch, const slice 
 	sp_redis_batch_add(batch, p->row, p->writing.row_size);
 }
 
-/* Sorts the rows by partition, those of one in their order. */
+/* A stable counting sort of the rows by partition. */
 static void sort(sp_redis_publication *p, const slice *s)
 {
 	size_t partitions = p->options.version.partitions;
@@ -191,7 +191,7 @@ static void fill_hashes(sp_redis_publication *p, sp_redis_batch *batch, const sl
 	}
 }
 
-/* As DeepRec routes a key; it never stores a negative one of a table with parts. */
+/* As DeepRec routes a key; it never stores a negative key of a table with several parts. */
 static bool find_feature(uint64_t *out, const sp_redis_publication_table *table, int64_t key)
 {
 	int64_t part = table->feature_count > 1 ? key % 1000 % (int64_t)table->feature_count : 0;
@@ -224,7 +224,7 @@ static void fill_strings(sp_redis_publication *p, sp_redis_batch *batch, const s
 		}
 }
 
-/* Sleeps for as long as the rows so far last at the allowed rate. */
+/* Waits until the next rows may be sent at the allowed rate. */
 static sp_status pace(sp_redis_publication *p, size_t rows, sp_error *err)
 {
 	int64_t now = sp_clock_now_ns();
@@ -284,7 +284,7 @@ static sp_status send_slice(sp_redis_publication *p, const slice *s, sp_error *e
 	return sp_redis__progress_write(p, false, err);
 }
 
-/* A row is counted; *is_there: it was acknowledged before. */
+/* Counts a row and updates the checksum; *is_there: the row was acknowledged before. */
 static sp_status count_row(bool *is_there, sp_redis_publication *p, int64_t key, const void *row,
 			   sp_error *err)
 {

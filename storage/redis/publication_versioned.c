@@ -7,9 +7,9 @@
 #include "storage/redis/publication_internal.h"
 
 /*
- * Our layout.  Order is all: rows, marks, the version's record, `current`; and at its end the
- * record before the rows.  Every step can be done again, and a step that was never done leaves
- * keys that expire.
+ * Our layout.  A version is published in this order: rows, marks, the version's record, `current`;
+ * it expires in the order record, rows.  Every step may be repeated, and if a later step is never
+ * done, the keys written so far expire.
  */
 
 /* --------------------------------------------------------------- one table */
@@ -29,15 +29,15 @@ static sp_status name_hashes(const char ***out, const sp_redis_publication *p, c
 	return SP_OK;
 }
 
-/* What the hashes of a table hold. */
+/* The state of a table's hashes. */
 typedef struct state {
 	uint64_t rows;
 	size_t present;  /* hashes */
-	size_t complete; /* of them have the mark and as many rows as they say */
-	const char *bad; /* the first that isn't complete; NULL: none */
+	size_t complete; /* of these have the mark and as many rows as "#rows" says */
+	const char *bad; /* the first one that is not complete; NULL: none */
 } state;
 
-/* The number a field has; UINT64_MAX if it is absent or no number. */
+/* The number in a field; UINT64_MAX: it is absent or not a number. */
 static uint64_t number_of(const sp_redis_value *value)
 {
 	char text[24];
@@ -49,7 +49,7 @@ static uint64_t number_of(const sp_redis_value *value)
 	return strtoull(text, NULL, 10);
 }
 
-/* From the answers to HLEN and HMGET of a hash. */
+/* Adds a hash to the state, by the replies to its HLEN and HMGET. */
 static void add_to_state(state *out, const sp_redis_value *length, const sp_redis_value *fields,
 			 const char *mark, const char *name)
 {
@@ -92,7 +92,7 @@ static sp_status inspect(state *out, sp_redis_publication *p, const char *const 
 	return SP_OK;
 }
 
-/* Runs one command with each key: NAME KEY, or NAME KEY ARGUMENT. */
+/* Runs a command for each key: NAME KEY, or NAME KEY ARGUMENT. */
 static sp_status for_each_key(sp_redis_publication *p, const char *const *keys, size_t count,
 			      const char *name, const char *argument, sp_error *err)
 {
@@ -108,8 +108,8 @@ static sp_status for_each_key(sp_redis_publication *p, const char *const *keys, 
 }
 
 /*
- * A hash is there from the beginning, so that it can be told to expire.  Those of a version that is
- * complete do not: they are being repaired.
+ * Creates all hashes, so that they can be told to expire.  Those of a complete version, which is
+ * being repaired, do not expire.
  */
 static sp_status start_hashes(sp_redis_publication *p, sp_error *err)
 {
@@ -130,8 +130,8 @@ static sp_status start_hashes(sp_redis_publication *p, sp_error *err)
 }
 
 /*
- * Rows that were acknowledged are not sent again if all of them are still there.  What is there of
- * others stays: it is the same.
+ * Rows that were acknowledged are not sent again if all of them are still there.  Other rows that
+ * are there stay: they are the same.
  */
 sp_status sp_redis__versioned_begin(sp_redis_publication *p, bool *is_there, sp_error *err)
 {
@@ -163,8 +163,8 @@ sp_status sp_redis__versioned_begin(sp_redis_publication *p, bool *is_there, sp_
 }
 
 /*
- * Counts what is there.  Answers that were lost with a connection leave open how many fields were
- * added, and in which order rows of one key were written.
+ * Compares the number of rows with what was written.  If replies were lost with a connection, it is
+ * unknown how many fields were added, and in which order several rows of a key were written.
  */
 static sp_status check_count(sp_redis_publication *p, const state *found, sp_error *err)
 {
@@ -205,7 +205,10 @@ static sp_status write_marks(sp_redis_publication *p, sp_error *err)
 	SP_TRY(sp_redis__run(p, lengths, err));
 	status = sp_redis__batch_make(&batch, p->client, err);
 	for (size_t i = 0; status == SP_OK && i < partitions; i++) {
-		/* One field is the number of rows, and in a table that is repaired one the mark. */
+		/*
+		 * Two fields are not rows: the number of rows and, if the table is being repaired,
+		 * the mark.
+		 */
 		snprintf(rows, sizeof(rows), "%" PRId64,
 			 sp_redis_batch_reply(lengths, 2 * i)->integer - 1 -
 				 sp_redis_batch_reply(lengths, 2 * i + 1)->integer);
@@ -239,7 +242,7 @@ static sp_status name_version(const char **record, const char **tables,
 	return SP_OK;
 }
 
-/* Texts of an array's elements, in the arena. */
+/* The elements of an array reply, copied to the arena. */
 static sp_status list_of(sp_redis_tables *out, sp_redis_publication *p, const char *command,
 			 const char *key, sp_error *err)
 {
@@ -268,7 +271,7 @@ static sp_status list_of(sp_redis_tables *out, sp_redis_publication *p, const ch
 	return status;
 }
 
-/* All tables are complete, and no key of theirs expires any more. */
+/* Makes all tables' keys persistent, and fails if a table is not complete. */
 static sp_status persist_tables(sp_redis_publication *p, const sp_redis_version *version,
 				const sp_redis_tables *tables, sp_error *err)
 {
@@ -289,7 +292,7 @@ static sp_status persist_tables(sp_redis_publication *p, const sp_redis_version 
 	return SP_OK;
 }
 
-/* Rows and what leads to them: who finds the record finds the rows. */
+/* Rows expire a minute after the record, so that whoever finds the record finds the rows. */
 static sp_status expire_rows(sp_redis_publication *p, const sp_redis_version *version,
 			     const char *name, sp_error *err)
 {
@@ -322,14 +325,14 @@ static sp_status expire_version(sp_redis_publication *p, const sp_redis_version 
 
 	SP_TRY(name_version(&record, &name, p, version, err));
 	SP_TRY(sp_redis__get(&text, p, p->client, record, err));
-	/* Another content of the same step has a record of the same name. */
+	/* Another version of the same step, with other content, has a record of the same name. */
 	if (text != NULL && sp_redis_record_read(&now, sp_bytes_of(text), NULL) == SP_OK &&
 	    now.checksum == version->checksum)
 		SP_TRY(expire_record(p, record, err));
 	return expire_rows(p, version, name, err);
 }
 
-/* -1: does not expire; -2: is not there. */
+/* -1: it does not expire; -2: there is no such key. */
 static sp_status time_to_live(int64_t *out, sp_redis_publication *p, const char *key, sp_error *err)
 {
 	sp_redis_batch *batch;
@@ -343,8 +346,8 @@ static sp_status time_to_live(int64_t *out, sp_redis_publication *p, const char 
 }
 
 /*
- * Every version but the current one expires, whoever was to see to it.  Failures are logged: the
- * next publication sees to it again.
+ * Makes every version but the current one expire, whoever published it.  A failure is only logged,
+ * because the next publication does it again.
  */
 static sp_status expire_others(sp_redis_publication *p, const sp_redis_version *current,
 			       sp_error *err)
@@ -373,8 +376,8 @@ static sp_status expire_others(sp_redis_publication *p, const sp_redis_version *
 }
 
 /*
- * Names the version's record as the current one.  With `is_rollback` it also says up to which
- * version it is to be served instead of newer ones.
+ * Makes the version's record the current one.  With `is_rollback`, the record's `left` says up to
+ * which newer version it is served instead.
  */
 static sp_status make_current(sp_redis_publication *p, sp_redis_version *version, bool is_rollback,
 			      sp_error *err)
@@ -392,7 +395,9 @@ static sp_status make_current(sp_redis_publication *p, sp_redis_version *version
 		version->former = now.full != version->full ? now.full : now.former;
 		if (is_rollback && newest > version->full)
 			version->left = newest;
-		/* Published again, it stays what was gone back to. */
+		/*
+		 * A version that is published again after a rollback stays the one rolled back to.
+		 */
 		if (!is_rollback && now.full == version->full && now.checksum == version->checksum)
 			version->left = now.left;
 	}
@@ -414,7 +419,7 @@ static sp_status make_names(sp_redis_publication *p, sp_error *err)
 	return name_version(&p->record, &p->tables, p, &p->options.version, err);
 }
 
-/* Keys that hold something else are found before anything is written. */
+/* Reads the keys before anything is written, so that keys of another kind are an error. */
 sp_status sp_redis__versioned_open(sp_redis_publication *p, sp_error *err)
 {
 	char record[SP_REDIS_MAX_RECORD];
@@ -432,7 +437,7 @@ sp_status sp_redis__versioned_open(sp_redis_publication *p, sp_error *err)
 	return for_each_key(p, &p->versions, 1, "SADD", record, err);
 }
 
-/* Whether a newer version is to stay the current one. */
+/* Whether a newer version must stay the current one. */
 static sp_status is_older(bool *out, const sp_redis_publication *p, sp_error *err)
 {
 	sp_redis_version now;
@@ -468,7 +473,7 @@ sp_status sp_redis__versioned_finish(sp_redis_publication *p, sp_error *err)
 	return SP_OK;
 }
 
-/* Gives memory back that others need. */
+/* Deletes an incomplete version, because Redis is out of memory. */
 void sp_redis__versioned_delete(sp_redis_publication *p)
 {
 	sp_redis_version *version = &p->options.version;
@@ -478,7 +483,7 @@ void sp_redis__versioned_delete(sp_redis_publication *p)
 
 	status = sp_redis__get(&record, p, p->client, p->record, &why);
 	if (status == SP_OK && record != NULL)
-		return; /* it has been complete: readers may use it */
+		return; /* it was complete before: readers may use it */
 	for (size_t i = 0; status == SP_OK && i < p->name_count; i++) {
 		status = name_hashes(&hashes, p, p->names[i], version, &why);
 		if (status == SP_OK)
@@ -490,7 +495,7 @@ void sp_redis__versioned_delete(sp_redis_publication *p)
 		sp_log(SP_LOG_WARNING, "rows in Redis stay until they expire: %s", why.text);
 }
 
-/* The rows first: they must not go before the record. */
+/* Extends the rows first, so that they never expire before the record. */
 sp_status sp_redis__versioned_keep(sp_redis_publication *p, uint64_t content, sp_error *err)
 {
 	const char *record, *name, *text;
@@ -514,9 +519,9 @@ sp_status sp_redis__versioned_keep(sp_redis_publication *p, uint64_t content, sp
 	return expire_record(p, record, err);
 }
 
-/* ------------------------------------------------------------------- going back */
+/* ---------------------------------------------------------------- rollback */
 
-/* The full step to go back to: `full`, or that of the former version. */
+/* The full step to roll back to: `full`, or that of the previous version. */
 static sp_status choose(int64_t *out, sp_redis_publication *p, int64_t full, sp_error *err)
 {
 	sp_redis_version version;
@@ -536,7 +541,10 @@ static sp_status choose(int64_t *out, sp_redis_publication *p, int64_t full, sp_
 	return SP_OK;
 }
 
-/* The version that is left does not expire before another one is published: it may be in use. */
+/*
+ * The version that is rolled back from does not expire before another one is published: it may be
+ * in use.
+ */
 sp_status sp_redis__versioned_rollback(sp_redis_version *out, sp_redis_publication *p, int64_t full,
 				       sp_error *err)
 {

@@ -487,7 +487,7 @@ void sp_redis_client_stop_reading(sp_redis_client *client)
 		return;
 	pthread_mutex_lock(&client->work);
 	for (size_t i = 0; i < client->link_count; i++)
-		has_in_flight = has_in_flight || client->links[i]->in_flight_count != 0;
+		has_in_flight = has_in_flight || client->links[i]->in_flight.count != 0;
 	unlock_work(client);
 	if (has_in_flight)
 		signal_fd(client->wake);

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "base/buffer.h"
+#include "base/ring.h"
 #include "base/thread.h"
 #include "storage/redis/redis_client.h"
 #include "storage/redis/redis_reply.h"
@@ -96,10 +97,8 @@ typedef struct sp_redis_link {
 	int64_t next_ns;  /* DOWN: the next attempt; CONNECTING: the timeout */
 	int64_t heard_ns; /* when bytes last came, or the first command in flight was sent */
 	sp_buffer out;
-	size_t sent; /* of out */
-	sp_redis_sent_command *in_flight;
-	size_t in_flight_first, in_flight_count,
-		in_flight_capacity; /* a ring; the capacity is a power of two */
+	size_t sent;       /* of out */
+	sp_ring in_flight; /* of sp_redis_sent_command */
 	sp_buffer in;
 	size_t taken; /* of `in`, which are handled */
 	sp_redis_reply_parser parser;

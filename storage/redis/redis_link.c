@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/backoff.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "storage/redis/redis_internal.h"
@@ -32,45 +33,23 @@ enum {
 
 /* ---- commands in flight ---- */
 
-static bool grow_in_flight(sp_redis_link *link)
-{
-	size_t capacity = link->in_flight_capacity != 0 ? link->in_flight_capacity * 2 : 64;
-	sp_redis_sent_command *moved;
-
-	if (link->in_flight_count < link->in_flight_capacity)
-		return true;
-	moved = sp_alloc_zero(capacity, sizeof(*moved));
-	if (moved == NULL)
-		return false;
-	for (size_t i = 0; i < link->in_flight_count; i++)
-		moved[i] = link->in_flight[(link->in_flight_first + i) &
-					   (link->in_flight_capacity - 1)];
-	sp_free(link->in_flight);
-	link->in_flight = moved;
-	link->in_flight_capacity = capacity;
-	link->in_flight_first = 0;
-	return true;
-}
-
 static bool push_in_flight(sp_redis_link *link, sp_redis_batch *batch, size_t command, bool is_last)
 {
-	if (!grow_in_flight(link))
+	int64_t now_ns = sp_clock_now_ns();
+	sp_redis_sent_command *sent = sp_ring_push(&link->in_flight, sizeof(*sent));
+
+	if (sent == NULL)
 		return false;
-	if (link->in_flight_count == 0)
-		link->heard_ns = sp_clock_now_ns();
-	link->in_flight[(link->in_flight_first + link->in_flight_count++) &
-			(link->in_flight_capacity - 1)] = (sp_redis_sent_command){
-		batch, (uint32_t)command, is_last, sp_clock_now_ns()};
+	if (link->in_flight.count == 1)
+		link->heard_ns = now_ns;
+	*sent = (sp_redis_sent_command){batch, (uint32_t)command, is_last, now_ns};
 	return true;
 }
 
 static sp_redis_sent_command pop_in_flight(sp_redis_link *link)
 {
-	sp_redis_sent_command sent = link->in_flight[link->in_flight_first];
-
-	link->in_flight_first = (link->in_flight_first + 1) & (link->in_flight_capacity - 1);
-	link->in_flight_count--;
-	return sent;
+	return *(sp_redis_sent_command *)sp_ring_pop(&link->in_flight,
+						     sizeof(sp_redis_sent_command));
 }
 
 /* ---- commands ---- */
@@ -90,7 +69,7 @@ bool sp_redis__link_send(sp_redis_link *link, sp_redis_batch *batch, size_t comm
 	const sp_redis_command *c = &batch->commands[command];
 	size_t before;
 
-	if (link->out.size + c->size > MAX_OUT || link->in_flight_count >= MAX_IN_FLIGHT)
+	if (link->out.size + c->size > MAX_OUT || link->in_flight.count >= MAX_IN_FLIGHT)
 		return false;
 	if (asking && !queue_own(link, false, 1, words))
 		return false;
@@ -166,7 +145,7 @@ static bool end_reply(sp_redis_link *link)
 	sp_redis_client *client = link->client;
 	sp_redis_sent_command sent;
 
-	if (link->in_flight_count == 0) {
+	if (link->in_flight.count == 0) {
 		sp_redis__link_disconnect(link, "it has sent what nobody asked for");
 		return false;
 	}
@@ -192,7 +171,7 @@ static bool end_reply(sp_redis_link *link)
 
 static void handle_value(sp_redis_link *link, const sp_redis_value *value)
 {
-	const sp_redis_sent_command *sent = &link->in_flight[link->in_flight_first];
+	const sp_redis_sent_command *sent;
 
 	/* The text is kept: the error may be a redirection, which the command must not see. */
 	if (value->depth == 0 && value->kind == SP_REDIS_ERROR) {
@@ -204,7 +183,10 @@ static void handle_value(sp_redis_link *link, const sp_redis_value *value)
 			strcpy(link->error, "ERR");
 		return;
 	}
-	if (link->in_flight_count != 0 && sent->batch != NULL)
+	if (link->in_flight.count == 0)
+		return;
+	sent = sp_ring_oldest(&link->in_flight, sizeof(*sent));
+	if (sent->batch != NULL)
 		sp_redis__batch_on_value(sent->batch, sent->command, value);
 }
 
@@ -373,23 +355,6 @@ void sp_redis__link_connect(sp_redis_link *link)
 
 /* ---- losing ---- */
 
-/* Exponential backoff with jitter; 0 after a connection that was good. */
-static int64_t pause_ns(sp_redis_link *link)
-{
-	sp_redis_client *client = link->client;
-	uint32_t doublings = link->failed < 20 ? link->failed : 20;
-	int64_t pause = (int64_t)FIRST_PAUSE_MS << doublings;
-
-	if (link->failed == 0)
-		return 0;
-	if (pause > client->options.longest_pause_ms)
-		pause = client->options.longest_pause_ms;
-	client->random ^= client->random << 13;
-	client->random ^= client->random >> 7;
-	client->random ^= client->random << 17;
-	return pause * MS / 2 + (int64_t)(client->random % (uint64_t)(pause * MS / 2 + 1));
-}
-
 static void log_down(sp_redis_link *link, const char *reason)
 {
 	char name[SP_REDIS_NAME_SIZE];
@@ -405,7 +370,7 @@ void sp_redis__link_disconnect(sp_redis_link *link, const char *reason)
 {
 	char name[SP_REDIS_NAME_SIZE], text[SP_REDIS_HOST_SIZE + 320];
 	sp_redis_link_state before = link->state;
-	size_t count = link->in_flight_count;
+	size_t count = link->in_flight.count;
 
 	snprintf(text, sizeof(text), "Redis at %s: %.280s",
 		 sp_redis_server_name(&link->server, name), reason);
@@ -414,7 +379,11 @@ void sp_redis__link_disconnect(sp_redis_link *link, const char *reason)
 	if (before != SP_REDIS_READY)
 		log_down(link, reason);
 	link->state = SP_REDIS_DOWN;
-	link->next_ns = sp_clock_now_ns() + pause_ns(link);
+	link->next_ns = sp_clock_now_ns();
+	if (link->failed != 0) /* a connection that was up is reconnected at once */
+		link->next_ns += sp_backoff_ns(link->failed, FIRST_PAUSE_MS,
+					       link->client->options.longest_pause_ms,
+					       &link->client->random);
 	link->client->has_new_timer = true;
 	link->failed++;
 	link->error[0] = '\0';
@@ -454,7 +423,7 @@ int64_t sp_redis__link_on_time(sp_redis_link *link, int64_t now_ns)
 		sp_redis__link_disconnect(link, "no connection in time");
 		return link->next_ns;
 	}
-	if (link->in_flight_count == 0)
+	if (link->in_flight.count == 0)
 		return INT64_MAX;
 	if (now_ns < silent_ns)
 		return silent_ns;
@@ -486,6 +455,6 @@ void sp_redis__link_destroy(sp_redis_link *link)
 		close(link->fd);
 	sp_buffer_fini(&link->out);
 	sp_buffer_fini(&link->in);
-	sp_free(link->in_flight);
+	sp_ring_fini(&link->in_flight);
 	sp_free(link);
 }

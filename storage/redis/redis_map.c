@@ -245,7 +245,7 @@ static void close_unlisted(sp_redis_client *client)
 		sp_redis_link *link = client->links[i];
 
 		listed += link->is_listed;
-		if (!link->is_listed && link->state != SP_REDIS_DOWN && link->in_flight_count == 0)
+		if (!link->is_listed && link->state != SP_REDIS_DOWN && link->in_flight.count == 0)
 			sp_redis__link_disconnect(link, "it has left the cluster");
 	}
 	atomic_store(&client->servers, listed);

@@ -34,7 +34,7 @@ static sp_status get(sp_redis_batch **out, const sp_redis_store *store, sp_redis
 		     const char *const *keys, size_t count, sp_error *err)
 {
 	*out = sp_redis_batch_create(client);
-	SP_NEED_MEMORY(*out, err, "a question to Redis");
+	SP_NEED_MEMORY(*out, err, "commands for Redis");
 	for (size_t i = 0; i < count; i++) {
 		sp_redis_batch_begin(*out, keys[i], strlen(keys[i]), 2);
 		sp_redis_batch_add_text(*out, "GET");
@@ -344,7 +344,7 @@ static sp_status count_rows(sp_redis_table *table, sp_error *err)
 	sp_redis_batch *batch = sp_redis_batch_create(store_of(table)->client);
 	sp_status status;
 
-	SP_NEED_MEMORY(batch, err, "a question to Redis");
+	SP_NEED_MEMORY(batch, err, "commands for Redis");
 	for (size_t p = 0; p < table->partitions; p++) {
 		const char *hash = table->hashes[p];
 

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "base/queue.h"
+#include "base/ring.h"
 #include "base/thread.h"
 #include "storage/shards/shard_client.h"
 
@@ -55,10 +56,8 @@ typedef struct sp_shard_link {
 	int64_t next_ns;  /* DOWN: the next attempt; CONNECTING, GREETING: the last moment */
 	int64_t heard_ns; /* when bytes last came, or the first request in flight was sent */
 	sp_buffer out;
-	size_t sent;               /* of out */
-	sp_shard_call **in_flight; /* NULL: the handshake */
-	size_t in_flight_first, in_flight_count,
-		in_flight_capacity; /* a ring; the capacity is a power of two */
+	size_t sent;       /* of out */
+	sp_ring in_flight; /* of sp_shard_call *; NULL: the handshake */
 	char *in;
 	size_t in_size, in_capacity;
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/backoff.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "storage/shards/shard_client_internal.h"
@@ -29,41 +30,25 @@ enum {
 
 /* ---- requests in flight ---- */
 
-static bool grow_in_flight(sp_shard_link *link)
-{
-	size_t capacity = link->in_flight_capacity != 0 ? link->in_flight_capacity * 2 : 64;
-	sp_shard_call **in_flight;
-
-	if (link->in_flight_count < link->in_flight_capacity)
-		return true;
-	in_flight = sp_alloc_zero(capacity, sizeof(sp_shard_call *));
-	if (in_flight == NULL)
-		return false;
-	for (size_t i = 0; i < link->in_flight_count; i++)
-		in_flight[i] = link->in_flight[(link->in_flight_first + i) &
-					       (link->in_flight_capacity - 1)];
-	sp_free(link->in_flight);
-	link->in_flight = in_flight;
-	link->in_flight_first = 0;
-	link->in_flight_capacity = capacity;
-	return true;
-}
-
 static sp_shard_call *pop_in_flight(sp_shard_link *link)
 {
-	sp_shard_call *call = link->in_flight[link->in_flight_first];
+	return *(sp_shard_call **)sp_ring_pop(&link->in_flight, sizeof(sp_shard_call *));
+}
 
-	link->in_flight_first = (link->in_flight_first + 1) & (link->in_flight_capacity - 1);
-	link->in_flight_count--;
-	return call;
+/* The ring has room. */
+static void push_in_flight(sp_shard_link *link, sp_shard_call *call)
+{
+	if (link->in_flight.count == 0)
+		link->heard_ns = sp_clock_now_ns();
+	*(sp_shard_call **)sp_ring_push(&link->in_flight, sizeof(call)) = call;
 }
 
 bool sp_shard__link_send(sp_shard_link *link, sp_shard_call *call)
 {
 	size_t waiting = link->out.size - link->sent;
 
-	if (link->in_flight_count >= MAX_IN_FLIGHT || waiting + call->frame.size > MAX_OUT ||
-	    !grow_in_flight(link))
+	if (link->in_flight.count >= MAX_IN_FLIGHT || waiting + call->frame.size > MAX_OUT ||
+	    !sp_ring_reserve(&link->in_flight, sizeof(call)))
 		return false;
 	if (link->sent != 0 && waiting == 0) {
 		sp_buffer_clear(&link->out);
@@ -74,20 +59,16 @@ bool sp_shard__link_send(sp_shard_link *link, sp_shard_call *call)
 		sp_shard__link_disconnect(link, "no memory");
 		return false;
 	}
-	if (link->in_flight_count == 0)
-		link->heard_ns = sp_clock_now_ns();
-	link->in_flight[(link->in_flight_first + link->in_flight_count++) &
-			(link->in_flight_capacity - 1)] = call;
+	push_in_flight(link, call);
 	return true;
 }
 
 static bool send_handshake(sp_shard_link *link)
 {
-	if (!grow_in_flight(link))
+	if (!sp_ring_reserve(&link->in_flight, sizeof(sp_shard_call *)))
 		return false;
 	sp_shard_version_write(&link->out, HANDSHAKE_ID, SP_SHARD_HANDSHAKE_STEP, 0);
-	link->in_flight[(link->in_flight_first + link->in_flight_count++) &
-			(link->in_flight_capacity - 1)] = NULL;
+	push_in_flight(link, NULL);
 	return !link->out.failed;
 }
 
@@ -143,9 +124,9 @@ static bool read_header(sp_shard_header *out, const sp_shard_link *link, const c
 {
 	const sp_shard_call *call;
 
-	if (!sp_shard_header_read(out, bytes, false) || link->in_flight_count == 0)
+	if (!sp_shard_header_read(out, bytes, false) || link->in_flight.count == 0)
 		return false;
-	call = link->in_flight[link->in_flight_first];
+	call = *(sp_shard_call **)sp_ring_oldest(&link->in_flight, sizeof(call));
 	if (call == NULL)
 		return out->id == HANDSHAKE_ID && out->kind == SP_SHARD_ERROR &&
 		       out->size <= ERROR_BYTES;
@@ -263,23 +244,6 @@ static void read_input(sp_shard_link *link)
 }
 
 /* ---- connecting ---- */
-
-static int64_t pause_ns(sp_shard_link *link)
-{
-	sp_shard_client *client = link->client;
-	int64_t pause = FIRST_PAUSE_MS;
-
-	for (uint32_t i = 0; i < link->failed && pause < client->options.longest_pause_ms; i++)
-		pause *= 2;
-	if (pause > client->options.longest_pause_ms)
-		pause = client->options.longest_pause_ms;
-	/* Jitter: between half and all of it, so that many clients do not reconnect at the same
-	 * time. */
-	client->random ^= client->random << 13;
-	client->random ^= client->random >> 7;
-	client->random ^= client->random << 17;
-	return pause * MS / 2 + (int64_t)(client->random % (uint64_t)(pause * MS / 2 + 1));
-}
 
 static void log_down(sp_shard_link *link, const char *reason)
 {
@@ -415,7 +379,7 @@ void sp_shard__link_disconnect(sp_shard_link *link, const char *reason)
 {
 	char name[SP_SHARD_ADDRESS_TEXT], text[SP_SHARD_ADDRESS_TEXT + 128];
 	bool was_up = link->state == SP_SHARD_READY;
-	size_t count = link->in_flight_count;
+	size_t count = link->in_flight.count;
 
 	snprintf(text, sizeof(text), "slice %u at %s: %.100s", link->slice,
 		 sp_shard_address_text(&link->address, name), reason);
@@ -423,7 +387,9 @@ void sp_shard__link_disconnect(sp_shard_link *link, const char *reason)
 	if (!was_up)
 		log_down(link, reason);
 	link->state = SP_SHARD_DOWN;
-	link->next_ns = sp_clock_now_ns() + pause_ns(link);
+	link->next_ns = sp_clock_now_ns() + sp_backoff_ns(link->failed, FIRST_PAUSE_MS,
+							  link->client->options.longest_pause_ms,
+							  &link->client->random);
 	link->failed++;
 	if (link->fd >= 0)
 		close(link->fd);
@@ -463,7 +429,7 @@ int64_t sp_shard__link_on_time(sp_shard_link *link, int64_t now_ns)
 		sp_shard__link_disconnect(link, "no connection in time");
 		return link->next_ns;
 	}
-	if (!is_open(link) || link->in_flight_count == 0)
+	if (!is_open(link) || link->in_flight.count == 0)
 		return INT64_MAX;
 	if (link->state == SP_SHARD_HANDSHAKE)
 		silent_ns = link->next_ns;
@@ -491,6 +457,6 @@ void sp_shard__link_fini(sp_shard_link *link)
 	if (link->fd >= 0)
 		close(link->fd);
 	sp_buffer_fini(&link->out);
-	sp_free(link->in_flight);
+	sp_ring_fini(&link->in_flight);
 	sp_free(link->in);
 }
