@@ -40,7 +40,6 @@ struct sp_row_cache {
 	uint64_t window; /* uses per epoch (lfu), per tick (lru) */
 	uint64_t key_of_hash[2];
 	_Atomic uint64_t uses;
-	_Atomic size_t held;
 };
 
 /* The set and tag of a key. */
@@ -205,8 +204,6 @@ static void store_row(sp_row_cache *cache, const key_location *location, unsigne
 {
 	row_slot *slot = slot_of(cache, location->set, way);
 
-	if (sp_cache_set_tag(location->set, way) == 0)
-		atomic_fetch_add_explicit(&cache->held, 1, memory_order_relaxed);
 	sp_cache_set_put(location->set, way, location->tag, row == NULL);
 	atomic_store_explicit(&slot->key, key, memory_order_release);
 	for (size_t at = 0; row != NULL && at < cache->row_size; at += 8) {
@@ -368,7 +365,6 @@ void sp_row_cache_clear(sp_row_cache *cache)
 {
 	for (size_t s = 0; s < cache->sets; s++)
 		memset(set_at(cache, s), 0, sizeof(sp_cache_set));
-	atomic_store(&cache->held, 0);
 }
 
 /* The number of sets that fit in the memory; at least one. */
@@ -457,11 +453,6 @@ double sp_row_cache_window(const sp_row_cache *cache)
 size_t sp_row_cache_capacity(const sp_row_cache *cache)
 {
 	return cache->sets * WAYS;
-}
-
-size_t sp_row_cache_size(const sp_row_cache *cache)
-{
-	return atomic_load_explicit(&cache->held, memory_order_relaxed);
 }
 
 size_t sp_row_cache_footprint(const sp_row_cache *cache)

@@ -109,7 +109,6 @@ double sp_row_cache_window(const sp_row_cache *cache);
 
 size_t sp_row_cache_row_size(const sp_row_cache *cache);
 size_t sp_row_cache_capacity(const sp_row_cache *cache); /* rows */
-size_t sp_row_cache_size(const sp_row_cache *cache);     /* rows held and keys known to be absent */
 size_t sp_row_cache_footprint(const sp_row_cache *cache);
 
 #endif

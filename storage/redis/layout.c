@@ -41,15 +41,6 @@ static void put_little_endian(char *out, uint64_t value, size_t size)
 	memcpy(out, &value, size);
 }
 
-static uint64_t get_little_endian(const char *bytes, size_t size)
-{
-	uint64_t value = 0;
-
-	for (size_t i = size; i-- > 0;)
-		value = value << 8 | (unsigned char)bytes[i];
-	return value;
-}
-
 /* All of `text` is a number in `base`, at least 0, without a sign or blanks. */
 static bool read_number(uint64_t *out, sp_bytes text, int base)
 {
@@ -305,30 +296,6 @@ size_t sp_redis_field(char out[8], int64_t key, size_t key_size)
 {
 	put_little_endian(out, (uint64_t)key, key_size);
 	return key_size;
-}
-
-bool sp_redis_field_read(int64_t *key, sp_bytes field)
-{
-	if (field.size == 8)
-		*key = (int64_t)get_little_endian(field.data, 8);
-	else if (field.size == 4)
-		*key = (int32_t)get_little_endian(field.data, 4);
-	else
-		return false;
-	return true;
-}
-
-sp_status sp_redis_row_decode(float *elements, sp_bytes value, sp_row_format format, size_t dim,
-			      sp_error *err)
-{
-	size_t size = sp_row_format_size(format, dim);
-
-	if (value.size != size)
-		return sp_error_set(err, SP_CORRUPT,
-				    "a row has %zu bytes in Redis, and %zu as %s of dimension %zu",
-				    value.size, size, sp_row_format_name(format), dim);
-	sp_row_codec_find(format)->decode(dim, value.data, elements);
-	return SP_OK;
 }
 
 /* ------------------------------------------------------------ DeepRec's */

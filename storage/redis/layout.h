@@ -121,16 +121,6 @@ size_t sp_redis_partition(uint64_t key, size_t partitions);
  */
 size_t sp_redis_field(char out[8], int64_t key, size_t key_size);
 
-/* Reads a field back; false if it has neither 4 nor 8 bytes. */
-bool sp_redis_field_read(int64_t *key, sp_bytes field);
-
-/*
- * Decodes a row.  SP_CORRUPT if the value has the wrong size.  `elements` [dim] may have any
- * address that is a float's.
- */
-SP_MUST_CHECK sp_status sp_redis_row_decode(float *elements, sp_bytes value, sp_row_format format,
-					    size_t dim, sp_error *err);
-
 /* ------------------------------------------------------------ DeepRec's */
 
 enum { SP_REDIS_DEEPREC_KEY_MAX = 24 };

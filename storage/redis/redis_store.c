@@ -277,11 +277,6 @@ bool sp_redis_store_take_loss(sp_redis_store *store)
 	return atomic_exchange(&store->has_loss, false);
 }
 
-void sp_redis_store_counters(const sp_redis_store *store, sp_redis_counters *out)
-{
-	sp_redis_client_counters(store->client, out);
-}
-
 /* ---- tables ---- */
 
 static sp_redis_store *store_of(const sp_redis_table *table)

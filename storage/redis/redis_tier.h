@@ -76,9 +76,6 @@ SP_MUST_CHECK sp_status sp_redis_store_divide_cache(sp_redis_store *store, sp_er
  */
 bool sp_redis_store_take_loss(sp_redis_store *store);
 
-/* Threads: thread-safe. */
-void sp_redis_store_counters(const sp_redis_store *store, sp_redis_counters *out);
-
 typedef struct sp_redis_table_options {
 	const char *name; /* copied */
 	size_t dim;       /* elements of a row, >= 1 */

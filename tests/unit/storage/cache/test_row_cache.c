@@ -14,6 +14,19 @@ enum { WORDS = 2 }; /* of a row, in most tests */
 
 /* ---- helpers ---- */
 
+/* The number of rows held, without keys that are known to be absent. */
+static size_t count_rows(sp_row_cache *cache)
+{
+	sp_row_cache_entry entry = {.row = malloc(sp_row_cache_row_stride(cache))};
+	size_t count = 0;
+
+	assert_non_null(entry.row);
+	for (size_t at = 0; sp_row_cache_next(cache, &at, &entry);)
+		count++;
+	free(entry.row);
+	return count;
+}
+
 static uint64_t mix(uint64_t x)
 {
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -103,7 +116,7 @@ static void a_row_that_was_filled_is_read_again_whatever_its_size(void **state)
 			make_row(keys[i], sizes[s], want);
 			assert_memory_equal((char *)rows + i * stride, want, sizes[s]);
 		}
-		assert_int_equal(sp_row_cache_size(cache), 7);
+		assert_int_equal(count_rows(cache), 7);
 		sp_row_cache_destroy(cache);
 	}
 }
@@ -314,7 +327,7 @@ static void training_frequencies_make_the_first_uses_hit(void **state)
 		total += (double)frequency;
 	}
 	sp_row_cache_finish_seeding(cache, total);
-	assert_int_equal(sp_row_cache_size(cache), sp_row_cache_capacity(cache));
+	assert_int_equal(count_rows(cache), sp_row_cache_capacity(cache));
 	got = hit_rate(cache, &z, &seed, ROWS * 10);
 	if (fabs(got - ideal) > 0.01)
 		fail_msg("hit rate %.4f, ideal %.4f", got, ideal);
@@ -333,7 +346,7 @@ static void a_seeded_key_that_comes_again_has_its_later_row(void **state)
 	sp_row_cache_seed(cache, 9, row, 1);
 	sp_row_cache_finish_seeding(cache, 1000001);
 	assert_int_equal(read_key(cache, 9), SP_ROW_CACHE_ROW);
-	assert_int_equal(sp_row_cache_size(cache), 1);
+	assert_int_equal(count_rows(cache), 1);
 	sp_row_cache_destroy(cache);
 }
 
@@ -431,7 +444,7 @@ static void entries_are_walked_once_each(void **state)
 	assert_int_equal(count, ROWS);
 	sp_row_cache_clear(cache);
 	assert_int_equal(read_key(cache, 3), SP_ROW_CACHE_MISS);
-	assert_int_equal(sp_row_cache_size(cache), 0);
+	assert_int_equal(count_rows(cache), 0);
 	sp_row_cache_destroy(cache);
 }
 

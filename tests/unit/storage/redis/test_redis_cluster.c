@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/thread.h"
 #include "storage/redis/redis_slots.h"
-#include "storage/redis/redis_tier.h"
+#include "storage/redis/redis_tier_internal.h"
 #include "tests/support/redis_process.h"
 
 /*
@@ -370,7 +370,7 @@ static uint64_t redirections(const reading *r)
 {
 	sp_redis_counters c;
 
-	sp_redis_store_counters(r->store, &c);
+	sp_redis_client_counters(r->store->client, &c);
 	return c.redirections;
 }
 
@@ -380,9 +380,9 @@ static void assert_masters_are_spared(const reading *r)
 	sp_redis_counters before, after;
 	uint64_t unanswered;
 
-	sp_redis_store_counters(r->store, &before);
+	sp_redis_client_counters(r->store->client, &before);
 	assert_int_equal(ask(r, 1, &unanswered), 0);
-	sp_redis_store_counters(r->store, &after);
+	sp_redis_client_counters(r->store->client, &after);
 	assert_in_range(after.commands - before.commands, 1, PARTITIONS + 1); /* one for the map */
 }
 
@@ -392,7 +392,7 @@ static void wait_for_connections(const reading *r)
 	sp_redis_counters c = {0};
 
 	for (int i = 0; i < 4000 && c.servers_up != SERVERS; i++) {
-		sp_redis_store_counters(r->store, &c);
+		sp_redis_client_counters(r->store->client, &c);
 		usleep(1000);
 	}
 	assert_int_equal(c.servers_up, SERVERS);

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/parallel.h"
+#include "storage/redis/redis_tier_internal.h"
 #include "tests/support/redis_scene.h"
 
 /*
@@ -67,9 +68,9 @@ static void what_was_read_is_in_memory(void **state)
 	sp_redis_scene_fill(SP_REDIS_VERSIONED, SP_ROW_FP32);
 	sp_redis_scene_open(&s, &options);
 	sp_redis_scene_ask_well(&s, SP_ROW_FP32, 0);
-	sp_redis_store_counters(s.store, &before);
+	sp_redis_client_counters(s.store->client, &before);
 	sp_redis_scene_ask_well(&s, SP_ROW_FP32, 0);
-	sp_redis_store_counters(s.store, &after);
+	sp_redis_client_counters(s.store->client, &after);
 	assert_int_equal(after.commands, before.commands);
 	assert_int_equal(sp_test_tier_counters(s.tiers[1]).hot_hits, MANY);
 	sp_redis_scene_close(&s);
