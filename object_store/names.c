@@ -295,7 +295,8 @@ static sp_status read_pages(names_list *list, sp_account *account, sp_error *err
 	return status;
 }
 
-/* SP_NOT_FOUND: no object lies below the folder.  A tree that is too large is listed as a folder.
+/*
+ * SP_NOT_FOUND: no object lies below the folder.  A tree that is too large is listed as a folder.
  */
 static sp_status read_list(names_list **out, const sp_object_url *folder, sp_account *account,
 			   bool is_tree, sp_error *err)
@@ -438,8 +439,10 @@ static names_list *find_list(const sp_object_url *url, bool is_folder, const cha
 	return NULL;
 }
 
-/* SP_BUSY: no list says whether it exists.  *has_attributes: all of `out` is known, not only the
- * type. */
+/*
+ * SP_BUSY: no list says whether it exists.  *has_attributes: all of `out` is known, not only the
+ * type.
+ */
 static sp_status look_up(sp_object_attributes *out, bool *has_attributes, const sp_object_url *url)
 {
 	const sp_listing_entry *item;

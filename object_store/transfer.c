@@ -27,7 +27,8 @@ enum {
 	MAX_BACKOFF_MS = 5000,
 	MAX_ERROR_BODY = 2048, /* of an error response */
 	IDLE_MS = 1000,
-	/* An attempt below so many bytes/s for a quarter of the timeout, at most MAX_SLOW_S, fails.
+	/*
+	 * An attempt below so many bytes/s for a quarter of the timeout, at most MAX_SLOW_S, fails.
 	 */
 	SLOW_BYTES = 4096,
 	MAX_SLOW_S = 15,

@@ -168,7 +168,7 @@ static void prefetch_slot(const sp_row_cache *cache, const key_location *locatio
 }
 
 static void read_block(sp_row_cache *cache, const int64_t *keys, size_t count,
-		       sp_row_cache_result *answers, char *rows, uint32_t time)
+		       sp_row_cache_result *results, char *rows, uint32_t time)
 {
 	key_location locations[BLOCK];
 
@@ -179,20 +179,20 @@ static void read_block(sp_row_cache *cache, const int64_t *keys, size_t count,
 	for (size_t i = 0; i < count; i++)
 		prefetch_slot(cache, &locations[i]);
 	for (size_t i = 0; i < count; i++)
-		answers[i] = read_one(cache, &locations[i], keys[i],
+		results[i] = read_one(cache, &locations[i], keys[i],
 				      (uint64_t *)(rows + i * sp_row_cache_row_stride(cache)),
 				      time);
 }
 
 void sp_row_cache_read(sp_row_cache *cache, const int64_t *keys, size_t count,
-		       sp_row_cache_result *answers, void *rows)
+		       sp_row_cache_result *results, void *rows)
 {
 	uint32_t time = now(cache);
 
 	atomic_fetch_add_explicit(&cache->uses, count, memory_order_relaxed);
 	for (size_t done = 0, piece; done < count; done += piece) {
 		piece = count - done < BLOCK ? count - done : BLOCK;
-		read_block(cache, keys + done, piece, answers + done,
+		read_block(cache, keys + done, piece, results + done,
 			   (char *)rows + done * sp_row_cache_row_stride(cache), time);
 	}
 }

@@ -56,12 +56,12 @@ typedef enum sp_row_cache_result {
 
 /*
  * keys     [count]
- * answers  [count]
+ * results  [count]
  * rows     [count, row_stride] bytes, 8-byte aligned, row_stride from
- *          sp_row_cache_row_stride(); row i is written iff answers[i] is SP_ROW_CACHE_ROW
+ *          sp_row_cache_row_stride(); row i is written iff results[i] is SP_ROW_CACHE_ROW
  */
 void sp_row_cache_read(sp_row_cache *cache, const int64_t *keys, size_t count,
-		       sp_row_cache_result *answers, void *rows);
+		       sp_row_cache_result *results, void *rows);
 
 /* row_size, rounded up to whole words. */
 size_t sp_row_cache_row_stride(const sp_row_cache *cache);
@@ -69,7 +69,8 @@ size_t sp_row_cache_row_stride(const sp_row_cache *cache);
 /* Prefetches what sp_row_cache_fill() needs, some rows before. */
 void sp_row_cache_prefetch(const sp_row_cache *cache, int64_t key);
 
-/* Offers the row of a key that a read missed; it may not be admitted.  row NULL: the key is absent.
+/*
+ * Offers the row of a key that a read missed; it may not be admitted.  row NULL: the key is absent.
  */
 void sp_row_cache_fill(sp_row_cache *cache, int64_t key, const void *row);
 

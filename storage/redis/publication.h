@@ -25,13 +25,13 @@
  * lock expires after lock_seconds.
  *
  * versioned  The previous version's keys expire after keep_seconds; until then it can be made
- * current
- *            again.  A table's rows are counted, and a sample of them is read back and compared.
+ *            current again.  A table's rows are counted, and a sample of them is read back and
+ *            compared.
  *
  * deeprec    Rows are written to the database, 0 or 1, that is not active, after it was emptied
- *            (FLUSHDB), which is done only if it holds nothing but what such a publication has
- * left; then `active` is flipped.  The other database stays as it is until the next publication, as
- * with DeepRec.
+ *            (FLUSHDB), which is done only if it holds nothing but what such a publication left.
+ *            Then `active` is flipped.  The other database stays as it is until the next
+ *            publication, as with DeepRec.
  *
  * Errors: SP_BUSY while another process publishes, or if *stop is true; SP_IO if Redis fails for
  * longer than patience_seconds or rejects a command; SP_CORRUPT if Redis does not hold what was

@@ -37,8 +37,7 @@ typedef struct sp_redis_writing {
 
 	sp_redis_batch *batches[SP_REDIS_MAX_IN_FLIGHT]; /* a ring */
 	size_t batch_rows[SP_REDIS_MAX_IN_FLIGHT];
-	uint32_t
-		batch_crc[SP_REDIS_MAX_IN_FLIGHT]; /* of all rows up to the last one of the batch */
+	uint32_t batch_crc[SP_REDIS_MAX_IN_FLIGHT]; /* of all rows up to the batch's last */
 	size_t first, in_flight;
 
 	sp_redis_sample samples[SP_REDIS_SAMPLES];

@@ -80,20 +80,24 @@ typedef struct sp_redis_reply_info {
 } sp_redis_reply_info;
 
 /*
- * Receives replies as they arrive, in the thread that reads or submits, one at a time.
- *
- * on_value      for each value, whose text is valid during the callback only.  If a connection is
- * lost in
- *               the middle of a reply, the reply comes again from its beginning.  NULL: replies are
- * stored. on_reply_end  NULL, or called after the last value of each reply of a server.  If it
- * returns true for a reply of a replica, the command is sent to the master, and on_value gets that
- * reply, too. on_done       once, after all commands of the batch.
- *
- * None of them may wait, submit, or destroy the client.
+ * Receives replies as they arrive, in the thread that reads or submits, one at a time.  None of
+ * them may wait, submit, or destroy the client.
  */
 typedef struct sp_redis_callbacks {
+	/*
+	 * For each value, whose text is valid during the callback only.  If a connection is lost in
+	 * the middle of a reply, the reply comes again from its beginning.  NULL: replies are
+	 * stored.
+	 */
 	void (*on_value)(void *owner, size_t command, const sp_redis_value *value);
-	bool (*on_reply_end)(void *owner, size_t command, const sp_redis_reply_info *ending);
+
+	/*
+	 * After the last value of each reply of a server; may be NULL.  If it returns true for a
+	 * reply of a replica, the command is sent to the master, whose reply comes in the same way.
+	 */
+	bool (*on_reply_end)(void *owner, size_t command, const sp_redis_reply_info *info);
+
+	/* Once, after all commands of the batch. */
 	void (*on_done)(void *owner);
 } sp_redis_callbacks;
 
@@ -119,11 +123,9 @@ typedef struct sp_redis_submit_options {
 	int64_t deadline_ns; /* commands are not retried after it; 0: no deadline */
 	bool is_read_only;   /* replicas may execute it, if the client prefers them */
 	bool fail_fast;      /* a command fails if its server cannot be reached right now */
-	bool caller_reads;   /* the caller will call sp_redis_client_read() at once, and
-				stop_reading() in the end */
-	const sp_redis_callbacks
-		*callbacks; /* NULL: replies are stored for sp_redis_batch_reply() */
-	void *owner;        /* of the callbacks */
+	bool caller_reads;   /* it will call sp_redis_client_read() and stop_reading() soon */
+	const sp_redis_callbacks *callbacks; /* NULL: replies are stored */
+	void *owner;                         /* of the callbacks */
 } sp_redis_submit_options;
 
 /* Sends the commands; once per batch.  After a failure on_done() is not called. */

@@ -45,8 +45,7 @@ struct sp_redis_batch {
 	uint64_t turn;    /* index of the connection to a single server to use, if that is ready */
 	sp_redis_value *values;
 	size_t value_count, value_capacity;
-	sp_buffer
-		texts; /* the values' texts; until the batch is done, values have offsets into it */
+	sp_buffer texts; /* of the values, which have offsets into it until the batch is done */
 	char reason[512];
 
 	pthread_mutex_t lock; /* guards is_done */
@@ -160,9 +159,8 @@ struct sp_redis_client {
 	sp_redis_batch *submitted, **submitted_end;
 	sp_redis_batch *free;
 	size_t free_count;
-	bool is_asleep,
-		ignores_links; /* of the thread; ignores_links: it does not poll the connections */
-	bool has_reader;       /* a caller reads, which is `reader` */
+	bool is_asleep, ignores_links; /* the thread sleeps; without polling the connections */
+	bool has_reader;               /* a caller reads, which is `reader` */
 	pthread_t reader;
 	atomic_bool closing;
 

@@ -201,7 +201,7 @@ static void write_to_file(const sp_remote_row *row)
 	sp_row_file *file = table->store->file;
 
 	if (file != NULL &&
-	    !sp_row_file_put(file, table->table, row->key, row->fetch->bytes + row->at,
+	    !sp_row_file_put(file, table->file_table, row->key, row->fetch->bytes + row->at,
 			     sp_remote__cached_size(table)))
 		sp_remote__count_up(&table->disk_dropped, 1);
 }

@@ -21,8 +21,8 @@
 
 enum {
 	CACHE_BLOCK = 32, /* keys that are looked up in the cache together */
-	PIECES = 4,       /* of a read's misses, each of at least */
-	PIECE_KEYS = 256,
+	PIECES = 4,       /* of a read's misses */
+	PIECE_KEYS = 256, /* misses of a piece at least */
 	MS = 1000000,
 };
 
@@ -40,9 +40,8 @@ typedef struct read_piece {
 
 /* Arrays in the scratch. */
 typedef struct read_state {
-	sp_key_miss *misses; /* [keys] sorted by read and partition; `key` holds the partition */
-	sp_remote_row **pending;      /* [keys] the misses' rows in flight, or FROM_FILE; NULL: not
-					 requested yet */
+	sp_key_miss *misses;          /* [keys] by read and partition, which is in `key` */
+	sp_remote_row **pending;      /* [keys] of the misses, or FROM_FILE; NULL: not requested */
 	sp_row_cache_result *results; /* [CACHE_BLOCK] */
 	void *rows;                   /* [CACHE_BLOCK] of the widest table */
 	size_t miss_count;
@@ -53,9 +52,8 @@ typedef struct read_state {
 	const sp_tier_read *reads;
 
 	/* Of a store with a file. */
-	sp_key_miss *order; /* [keys] misses sorted by read and key; `at`: index in `misses` */
-	sp_row_file_row
-		*file_rows; /* [keys] keys that the file may have; `owner`: index in `order` */
+	sp_key_miss *order;         /* [keys] misses by read and key; at: index in `misses` */
+	sp_row_file_row *file_rows; /* [keys] that the file may have; owner: index in `order` */
 	size_t file_row_count;
 } read_state;
 
@@ -268,7 +266,7 @@ static sp_status send_fetches(read_state *state, int which, sp_error *err)
 
 /* ---- the file ---- */
 
-/* The misses of one read, which begin at `first`, by key, each key once in `filed`. */
+/* The misses of one read, which begin at `first`, by key, each key once in `file_rows`. */
 static size_t list_file_keys(read_state *state, size_t first)
 {
 	const sp_key_miss *misses = state->misses;
@@ -284,16 +282,16 @@ static size_t list_file_keys(read_state *state, size_t first)
 		if (i == first || state->order[i].key != state->order[i - 1].key)
 			state->file_rows[state->file_row_count++] = (sp_row_file_row){
 				.key = state->order[i].key,
-				.table = table->table,
+				.table = table->file_table,
 				.size = (uint32_t)sp_remote__cached_size(table),
 				.owner = i};
 	return end;
 }
 
 /* Sets the row of all misses of a key; returns how many there are. */
-static size_t set_pending(read_state *state, const sp_row_file_row *filed, sp_remote_row *row)
+static size_t set_pending(read_state *state, const sp_row_file_row *file_row, sp_remote_row *row)
 {
-	const sp_key_miss *first = &state->order[filed->owner], *miss = first;
+	const sp_key_miss *first = &state->order[file_row->owner], *miss = first;
 	const sp_key_miss *end = state->order + state->miss_count;
 
 	for (; miss < end && miss->key == first->key && miss->read == first->read; miss++)
@@ -314,10 +312,10 @@ static void find_in_file(read_state *state, const sp_row_file *file)
 }
 
 /* Copies a row from the file to all places of its key, unless it is too old. */
-static void on_file_row(void *context, const sp_row_file_row *filed, const void *bytes)
+static void on_file_row(void *context, const sp_row_file_row *file_row, const void *bytes)
 {
 	read_state *state = context;
-	const sp_key_miss *first = &state->order[filed->owner];
+	const sp_key_miss *first = &state->order[file_row->owner];
 	const sp_tier_read *read = &state->reads[first->read];
 	sp_remote_table *table = table_of(read->tier);
 	size_t copies;
@@ -328,7 +326,7 @@ static void on_file_row(void *context, const sp_row_file_row *filed, const void 
 	}
 	if (check_age(table, SP_ROW_CACHE_ROW, bytes, state->now) != SP_ROW_CACHE_ROW)
 		return;
-	copies = set_pending(state, filed, FROM_FILE);
+	copies = set_pending(state, file_row, FROM_FILE);
 	for (size_t i = 0; i < copies; i++) {
 		size_t at = state->misses[first[i].at].at;
 
@@ -336,7 +334,7 @@ static void on_file_row(void *context, const sp_row_file_row *filed, const void 
 		table->codec->decode(table->dim, bytes, read->rows[at]);
 	}
 	sp_remote__count_up(&table->disk_hits, copies);
-	sp_row_cache_fill(table->cache, filed->key, bytes);
+	sp_row_cache_fill(table->cache, file_row->key, bytes);
 }
 
 /* Afterwards the misses that the file does not have are not requested yet. */
@@ -458,23 +456,23 @@ static sp_status fetch_and_read_file(read_state *state, int64_t deadline_ns, sp_
 {
 	sp_remote_store *store = table_of(state->reads[0].tier)->store;
 	int64_t start_ns = sp_clock_now_ns(), limit_ns = start_ns + store->options.limit_ms * MS;
-	sp_status asked, status;
+	sp_status sent, status;
 
 	if (deadline_ns != 0 && deadline_ns < limit_ns)
 		limit_ns = deadline_ns;
 	state->call = atomic_fetch_add_explicit(&store->calls, 1, memory_order_relaxed);
 	find_in_file(state, store->file);
 	split_into_pieces(state);
-	asked = send_fetches(state, 0, err);
-	if (asked == SP_OK && state->file_row_count != 0) {
+	sent = send_fetches(state, 0, err);
+	if (sent == SP_OK && state->file_row_count != 0) {
 		read_file(state, store->file, start_ns + (limit_ns - start_ns) / 2);
-		asked = send_fetches(state, 1, err);
+		sent = send_fetches(state, 1, err);
 	}
 	/* Without memory there is nothing to wait for. */
-	status = collect_all(state, asked == SP_OK ? limit_ns : start_ns, store->options.fails,
-			     asked == SP_OK ? err : NULL);
+	status = collect_all(state, sent == SP_OK ? limit_ns : start_ns, store->options.fails,
+			     sent == SP_OK ? err : NULL);
 	release(state);
-	return asked != SP_OK ? asked : status;
+	return sent != SP_OK ? sent : status;
 }
 
 static sp_status read_misses(read_state *state, size_t count, int64_t deadline_ns, sp_error *err)
@@ -542,7 +540,7 @@ static size_t remote_footprint(const sp_tier *tier)
 	size_t bytes = sizeof(remote_tier) + sp_row_cache_footprint(table->cache);
 
 	/* The file's memory is counted for its first table only. */
-	return file != NULL && table->table == 0 ? bytes + sp_row_file_footprint(file) : bytes;
+	return file != NULL && table->file_table == 0 ? bytes + sp_row_file_footprint(file) : bytes;
 }
 
 static void remote_destroy(sp_tier *tier)
@@ -633,8 +631,8 @@ sp_status sp_remote_tier_open(sp_tier **out, sp_remote_table *table, sp_error *e
 	}
 	pthread_mutex_lock(&store->lock);
 	if (store->file != NULL)
-		table->table = sp_row_file_add_table(store->file, sp_remote__cached_size(table),
-						     table->row_count);
+		table->file_table = sp_row_file_add_table(
+			store->file, sp_remote__cached_size(table), table->row_count);
 	table->next = store->tables;
 	store->tables = table;
 	pthread_mutex_unlock(&store->lock);

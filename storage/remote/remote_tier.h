@@ -85,8 +85,8 @@ struct sp_remote_table {
 	int64_t max_age_s; /* a cached row that is older is a miss; 0: rows do not age */
 	const sp_row_codec *codec;
 	sp_row_cache *cache;
-	size_t row_count; /* SIZE_MAX: unknown */
-	uint32_t table;   /* index in the store's file */
+	size_t row_count;    /* SIZE_MAX: unknown */
+	uint32_t file_table; /* index in the store's file */
 	atomic_uint_least64_t asked, absent, hot_hits, errors, bytes_read, defaulted;
 	atomic_uint_least64_t disk_hits, disk_errors, disk_dropped;
 };

@@ -176,7 +176,8 @@ static void fail(sp_shard_client *client, sp_shard_call *call)
 	call->callbacks->on_failure(call->owner, call->tag, call->no_version, call->reason);
 }
 
-/* After a response or a failure: tries the next replica if needed, or frees the call if it is done.
+/*
+ * After a response or a failure: tries the next replica if needed, or frees the call if it is done.
  */
 static void retry_or_finish(sp_shard_client *client, sp_shard_call *call)
 {

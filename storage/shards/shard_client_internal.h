@@ -84,8 +84,8 @@ struct sp_shard_client {
 	sp_shard_link *links; /* [link_count] by slice */
 	size_t link_count;
 	uint32_t slices;
-	size_t first_of[SP_SHARD_MAX_PEERS +
-			1];             /* links of slice i: first_of[i] to first_of[i+1] */
+	/* The links of slice i: first_of[i] to first_of[i + 1] - 1. */
+	size_t first_of[SP_SHARD_MAX_PEERS + 1];
 	sp_shard_call *oldest, *newest; /* calls to hedge: neither done nor hedged */
 	uint64_t next_id, random;
 	size_t turn_of[SP_SHARD_MAX_PEERS]; /* of a slice: which replica is next */

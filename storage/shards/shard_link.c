@@ -435,7 +435,8 @@ int64_t sp_shard__link_on_time(sp_shard_link *link, int64_t now_ns)
 		silent_ns = link->next_ns;
 	if (now_ns < silent_ns)
 		return silent_ns;
-	/* A holder that hangs accepts a new connection, so disconnecting alone would log nothing.
+	/*
+	 * A holder that hangs accepts a new connection, so disconnecting alone would log nothing.
 	 */
 	log_down(link, "it does not answer");
 	sp_shard__link_disconnect(link, "it does not answer");

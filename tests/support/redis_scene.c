@@ -201,7 +201,7 @@ void sp_redis_scene_close(sp_redis_scene *s)
 	sp_redis_store_release(s->store);
 }
 
-sp_status sp_redis_scene_ask(const sp_redis_scene *s, sp_redis_question q[2], size_t count,
+sp_status sp_redis_scene_ask(const sp_redis_scene *s, sp_redis_scene_lookup q[2], size_t count,
 			     int64_t deadline_ns, sp_error *why)
 {
 	sp_tier_read reads[2];
@@ -216,7 +216,7 @@ sp_status sp_redis_scene_ask(const sp_redis_scene *s, sp_redis_question q[2], si
 	return sp_test_tier_read(reads, 2, deadline_ns, why);
 }
 
-void sp_redis_scene_choose(sp_redis_question q[2], size_t count, unsigned seed)
+void sp_redis_scene_choose(sp_redis_scene_lookup q[2], size_t count, unsigned seed)
 {
 	for (size_t t = 0; t < 2; t++)
 		for (size_t i = 0; i < count; i++)
@@ -229,7 +229,7 @@ bool sp_redis_scene_is_there(int64_t key)
 	return key >= 0 && key < KEYS && key % STEP == 0;
 }
 
-sp_status sp_redis_scene_check(const sp_redis_question q[2], size_t count, sp_row_format format,
+sp_status sp_redis_scene_check(const sp_redis_scene_lookup q[2], size_t count, sp_row_format format,
 			       sp_error *why)
 {
 	const sp_row_codec *codec = sp_row_codec_find(format);
@@ -257,7 +257,7 @@ sp_status sp_redis_scene_check(const sp_redis_question q[2], size_t count, sp_ro
 
 void sp_redis_scene_ask_well(const sp_redis_scene *s, sp_row_format format, unsigned seed)
 {
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 
 	sp_redis_scene_choose(q, SP_REDIS_SCENE_MANY, seed);
 	assert_ok(sp_redis_scene_ask(s, q, SP_REDIS_SCENE_MANY, 0, &err), &err);

@@ -29,7 +29,7 @@ static void no_memory_is_an_error(void **state)
 	sp_redis_store_options options = sp_redis_scene_file_options(SP_REDIS_VERSIONED);
 	const sp_redis_table_options table = {
 		.name = sp_redis_scene_tables[0], .dim = DIM, .key_size = 8};
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 	sp_status status = SP_NO_MEMORY;
 	int64_t n = 0;
 
@@ -76,7 +76,7 @@ static uint64_t defaulted(const sp_redis_scene *s)
 /* Redis does not answer: default rows, or a failure. */
 static void ask_in_vain(const sp_redis_scene *s, sp_status wanted)
 {
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 	uint64_t before = sp_test_tier_counters(s->tiers[0]).defaulted;
 
 	sp_redis_scene_choose(q, MANY, 77);
@@ -89,7 +89,7 @@ static void ask_in_vain(const sp_redis_scene *s, sp_status wanted)
 /* Until nothing is without an answer, which is then right. */
 static void ask_until_well(const sp_redis_scene *s)
 {
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 
 	for (int i = 0; i < 4000; i++) {
 		uint64_t before = defaulted(s);
@@ -130,7 +130,7 @@ static void a_silent_redis_costs_the_limit_only(void **state)
 static void a_request_s_own_deadline_counts(void **state)
 {
 	const sp_redis_store_options options = sp_redis_scene_options(SP_REDIS_VERSIONED);
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 	sp_redis_scene s;
 
 	(void)state;
@@ -208,7 +208,7 @@ static void check_told(sp_redis_layout layout, const char *reason, const char *c
 {
 	const sp_redis_store_options options = sp_redis_scene_options(layout);
 	size_t count = words[3] != NULL ? 4 : words[2] != NULL ? 3 : 2;
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 	sp_redis_scene s;
 
 	sp_redis_scene_fill(layout, SP_ROW_FP32);
@@ -255,7 +255,7 @@ static void check_spoiled(sp_redis_layout layout, const char *command, const cha
 			  const char *value, const char *reason)
 {
 	sp_redis_store_options options = sp_redis_scene_options(layout);
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 	sp_redis_scene s;
 
 	sp_redis_scene_fill(layout, SP_ROW_FP32);
@@ -297,7 +297,7 @@ static void rows_of_another_size_are_refused(void **state)
 	sp_redis_store_options options = sp_redis_scene_options(SP_REDIS_HPS);
 	const sp_redis_table_options table = {
 		.name = sp_redis_scene_tables[0], .dim = DIM + 1, .key_size = 8};
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 	sp_redis_scene s;
 
 	(void)state;

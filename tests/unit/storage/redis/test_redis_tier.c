@@ -92,7 +92,7 @@ static void a_small_table_takes_little_memory(void **state)
 static void repeats_are_asked_for_once(void **state)
 {
 	const sp_redis_store_options options = sp_redis_scene_options(SP_REDIS_VERSIONED);
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 	sp_redis_scene s;
 
 	(void)state;
@@ -135,7 +135,7 @@ enum { THREADS = 4, ROUNDS = 40 };
 static sp_status ask_often(void *context, size_t part, sp_error *why)
 {
 	const sp_redis_scene *s = context;
-	sp_redis_question *q = malloc(2 * sizeof(*q));
+	sp_redis_scene_lookup *q = malloc(2 * sizeof(*q));
 	sp_status status = SP_OK;
 
 	for (unsigned round = 0; round < ROUNDS && status == SP_OK; round++) {
@@ -165,7 +165,7 @@ static void calls_at_once_get_right_rows(void **state)
 /* Absent keys age as well. */
 static void ask_until_well_again(const sp_redis_scene *s)
 {
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 
 	sp_redis_scene_choose(q, MANY, 0);
 	for (int i = 0; i < 4000; i++) {
@@ -180,7 +180,7 @@ static void ask_until_well_again(const sp_redis_scene *s)
 static void rows_without_a_version_are_asked_for_again(void **state)
 {
 	sp_redis_store_options options = sp_redis_scene_options(SP_REDIS_HPS);
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 	uint64_t before;
 	sp_redis_scene s;
 
@@ -245,7 +245,7 @@ static void remove_by_hps(size_t table, int64_t key)
 /* The first element of the rows of three keys of table 1; -1: absent. */
 static void read_three(const sp_redis_scene *s, const int64_t keys[3], float out[3])
 {
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 
 	for (size_t i = 0; i < 3; i++)
 		q[0].keys[i] = q[1].keys[i] = keys[i];

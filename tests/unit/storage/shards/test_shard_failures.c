@@ -30,7 +30,7 @@ static sp_error err;
 static void a_holder_that_is_down_is_used_when_it_is_back(void **state)
 {
 	sp_shard_store_options options;
-	sp_shard_question *q = malloc(2 * sizeof(*q));
+	sp_shard_scene_lookup *q = malloc(2 * sizeof(*q));
 	int64_t first = 1000;
 	sp_shard_scene s;
 
@@ -65,7 +65,7 @@ static void no_memory_is_no_crash(void **state)
 {
 	sp_status status = SP_NO_MEMORY;
 	sp_shard_store_options options;
-	sp_shard_question *q = malloc(2 * sizeof(*q));
+	sp_shard_scene_lookup *q = malloc(2 * sizeof(*q));
 	int64_t n = 0;
 	sp_shard_scene s;
 

@@ -79,7 +79,7 @@ enum { THREADS = 4, ROUNDS = 20 };
 static sp_status ask_often(void *context, size_t part, sp_error *why)
 {
 	const sp_shard_scene *s = context;
-	sp_shard_question *q = malloc(2 * sizeof(*q));
+	sp_shard_scene_lookup *q = malloc(2 * sizeof(*q));
 	sp_status status = SP_OK;
 
 	for (size_t i = 0; i < ROUNDS && status == SP_OK; i++) {

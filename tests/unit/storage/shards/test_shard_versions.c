@@ -236,7 +236,7 @@ static void the_former_version_stays_for_a_while(void **state)
 	assert_true(find(8, 11, &token));
 }
 
-static void malformed_questions_are_not_answered(void **state)
+static void malformed_requests_get_no_response(void **state)
 {
 	sp_shard_header header = {.kind = SP_SHARD_LOOKUP, .size = 8, .id = 1};
 	const sp_bytes body = {"\0\0\0\0\0\0\0\0", 8};
@@ -258,7 +258,7 @@ int main(void)
 		TEST(rows_and_absent_keys_are_told_apart),
 		TEST(other_versions_and_tables_are_refused),
 		TEST(the_former_version_stays_for_a_while),
-		TEST(malformed_questions_are_not_answered),
+		TEST(malformed_requests_get_no_response),
 	};
 
 	return cmocka_run_group_tests_name("shard_versions", tests, NULL, NULL);
