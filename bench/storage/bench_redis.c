@@ -133,7 +133,7 @@ static void open_table(bench *b, size_t cache_bytes, const char *name)
 	const sp_redis_store_options options = {.address = &b->address,
 						.model = "bench",
 						.full = FULL,
-						.limit_ms = 10000,
+						.timeout_ms = 10000,
 						.cache_bytes = cache_bytes};
 	const sp_redis_table_options table = {.name = name, .dim = b->dim, .key_size = 8};
 	sp_error error;

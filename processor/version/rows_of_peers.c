@@ -6,7 +6,7 @@
 #include "base/log.h"
 
 /* All find a new version at about the same time, and load slices of about the same size. */
-enum { LAG_MS = 2000 };
+enum { VERSION_TIMEOUT_MS = 2000 };
 
 static sp_status connect_to_peers(sp_config *config, sp_error *err)
 {
@@ -70,9 +70,9 @@ sp_status sp_rows_of_peers_find(sp_shard_store **out, const sp_config *config,
 		.client = config->shard_client,
 		.full = step_of(version->full_step),
 		.content = version->peers_content,
-		.limit_ms = config->shard_timeout_ms,
-		.fails = config->shard_on_timeout == 1,
-		.lag_ms = LAG_MS,
+		.timeout_ms = config->shard_timeout_ms,
+		.fail_on_timeout = config->shard_on_timeout == 1,
+		.version_timeout_ms = VERSION_TIMEOUT_MS,
 		.cache_bytes = (size_t)config->ev_storage_size[0],
 		.policy = (sp_row_cache_policy)config->ev_cache_policy,
 		.closing = config->embeddings.closing,

@@ -20,7 +20,7 @@ enum {
 	MS = 1000000,
 	PERIOD_MS = 10000,
 	MIN_PERIOD_MS = 100, /* minimum time between two requests */
-	LIMIT_MS = 2000,     /* timeout of a request */
+	TIMEOUT_MS = 2000,   /* timeout of a request */
 };
 
 /* ---- finding ---- */

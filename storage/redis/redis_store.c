@@ -8,7 +8,7 @@
 
 enum {
 	MS = 1000000,
-	PATIENCE_MS = 5000,
+	OPEN_TIMEOUT_MS = 5000,
 	GRACE_MS = 200,
 	HPS_PARTITIONS = 16,
 	DATABASES = 2, /* of DeepRec: 0 and 1 */
@@ -23,7 +23,7 @@ enum {
 static sp_status run_batch(const sp_redis_store *store, sp_redis_batch *batch, sp_error *err)
 {
 	const sp_redis_submit_options how = {.deadline_ns = sp_clock_now_ns() +
-							    store->patience_ms * MS};
+							    store->open_timeout_ms * MS};
 
 	SP_TRY(sp_redis_batch_submit(batch, &how, err));
 	return sp_redis_batch_wait(batch, how.deadline_ns + (int64_t)GRACE_MS * MS, err);
@@ -192,8 +192,8 @@ static sp_status find_version(sp_redis_store *store, const sp_redis_store_option
 
 static sp_status create(sp_redis_store **out, const sp_redis_store_options *options, sp_error *err)
 {
-	const sp_remote_options how = {.limit_ms = options->limit_ms,
-				       .fails = options->fails,
+	const sp_remote_options how = {.timeout_ms = options->timeout_ms,
+				       .fail_on_timeout = options->fail_on_timeout,
 				       .cache_bytes = options->cache_bytes,
 				       .policy = options->policy,
 				       .file = options->file};
@@ -205,7 +205,8 @@ static sp_status create(sp_redis_store **out, const sp_redis_store_options *opti
 	store->layout = options->layout;
 	store->is_cluster = options->is_cluster;
 	store->max_age_s = options->max_age_s;
-	store->patience_ms = options->patience_ms != 0 ? options->patience_ms : PATIENCE_MS;
+	store->open_timeout_ms = options->open_timeout_ms != 0 ? options->open_timeout_ms
+							       : OPEN_TIMEOUT_MS;
 	store->model = sp_alloc_text(options->model);
 	if (status == SP_OK && store->model == NULL)
 		status = sp_no_memory(err, "tables in Redis");
@@ -272,7 +273,7 @@ sp_status sp_redis_store_divide_cache(sp_redis_store *store, sp_error *err)
 	return sp_remote_store_divide_cache(&store->remote, err);
 }
 
-bool sp_redis_store_take_loss(sp_redis_store *store)
+bool sp_redis_store_had_loss(sp_redis_store *store)
 {
 	return atomic_exchange(&store->has_loss, false);
 }

@@ -38,10 +38,10 @@ typedef struct sp_redis_store_options {
 	uint64_t content;  /* versioned: identifies the checkpoint's rows; 0: not compared */
 	size_t partitions; /* hps: 0 means 16; tfra: slices, 0 means 1; otherwise read from Redis */
 
-	int64_t limit_ms;    /* of a call; 0: 5 */
-	bool fails;          /* a call fails if a key has no result in time */
-	int64_t max_age_s;   /* hps, tfra: maximum age in the cache; 0: none */
-	int64_t patience_ms; /* of opening; 0: 5000 */
+	int64_t timeout_ms;      /* of a call; 0: 5 */
+	bool fail_on_timeout;    /* a call fails if a key has no result in time */
+	int64_t max_age_s;       /* hps, tfra: maximum age in the cache; 0: none */
+	int64_t open_timeout_ms; /* of opening; 0: 5000 */
 
 	size_t cache_bytes; /* memory of each table; but see sp_redis_store_divide_cache() */
 	sp_row_cache_policy policy;
@@ -74,7 +74,7 @@ SP_MUST_CHECK sp_status sp_redis_store_divide_cache(sp_redis_store *store, sp_er
  * Whether Redis was found to have lost rows of the version since the last call, in our layout: a
  * hash without its mark.  Threads: thread-safe.
  */
-bool sp_redis_store_take_loss(sp_redis_store *store);
+bool sp_redis_store_had_loss(sp_redis_store *store);
 
 typedef struct sp_redis_table_options {
 	const char *name; /* copied */

@@ -40,7 +40,7 @@ struct sp_redis_store {
 	sp_redis_version version;
 	char mark[SP_REDIS_MARK_SIZE + 1];
 	atomic_bool has_loss; /* a hash without its mark was found */
-	int64_t patience_ms;
+	int64_t open_timeout_ms;
 	sp_log_limit log_limits[SP_REDIS_FAULTS];
 	int64_t max_age_s;
 };

@@ -398,7 +398,7 @@ static void detach(const read_piece *piece)
 
 /* Waits for the rows of a piece, copies them, and caches those of its own fetches. */
 static sp_status collect(const read_state *state, const read_piece *piece, int64_t deadline_ns,
-			 bool fails, sp_error *err)
+			 bool fail_on_timeout, sp_error *err)
 {
 	const sp_remote_fetch *last = NULL;
 	sp_status status = SP_OK;
@@ -412,7 +412,7 @@ static sp_status collect(const read_state *state, const read_piece *piece, int64
 		if (row->fetch != last)
 			in_time = sp_remote__fetch_wait(row->fetch, deadline_ns);
 		last = row->fetch;
-		if (!copy_out(state->reads, &state->misses[i], row, in_time) && fails &&
+		if (!copy_out(state->reads, &state->misses[i], row, in_time) && fail_on_timeout &&
 		    status == SP_OK)
 			status = explain(row, in_time, err);
 	}
@@ -420,7 +420,7 @@ static sp_status collect(const read_state *state, const read_piece *piece, int64
 	return status;
 }
 
-static sp_status collect_all(const read_state *state, int64_t deadline_ns, bool fails,
+static sp_status collect_all(const read_state *state, int64_t deadline_ns, bool fail_on_timeout,
 			     sp_error *err)
 {
 	const sp_remote_source *source = table_of(state->reads[0].tier)->store->source;
@@ -428,7 +428,7 @@ static sp_status collect_all(const read_state *state, int64_t deadline_ns, bool 
 
 	for (size_t p = 0; p < state->piece_count; p++) {
 		sp_status one = collect(state, &state->pieces[p], deadline_ns,
-					fails && status == SP_OK, err);
+					fail_on_timeout && status == SP_OK, err);
 
 		if (status == SP_OK)
 			status = one;
@@ -455,7 +455,7 @@ static void release(const read_state *state)
 static sp_status fetch_and_read_file(read_state *state, int64_t deadline_ns, sp_error *err)
 {
 	sp_remote_store *store = table_of(state->reads[0].tier)->store;
-	int64_t start_ns = sp_clock_now_ns(), limit_ns = start_ns + store->options.limit_ms * MS;
+	int64_t start_ns = sp_clock_now_ns(), limit_ns = start_ns + store->options.timeout_ms * MS;
 	sp_status sent, status;
 
 	if (deadline_ns != 0 && deadline_ns < limit_ns)
@@ -469,8 +469,8 @@ static sp_status fetch_and_read_file(read_state *state, int64_t deadline_ns, sp_
 		sent = send_fetches(state, 1, err);
 	}
 	/* Without memory there is nothing to wait for. */
-	status = collect_all(state, sent == SP_OK ? limit_ns : start_ns, store->options.fails,
-			     sent == SP_OK ? err : NULL);
+	status = collect_all(state, sent == SP_OK ? limit_ns : start_ns,
+			     store->options.fail_on_timeout, sent == SP_OK ? err : NULL);
 	release(state);
 	return sent != SP_OK ? sent : status;
 }

@@ -178,8 +178,8 @@ bool sp_remote_fetch_is_done(sp_remote_fetch *fetch);
 enum { SP_REMOTE_CHAINS = 1 << 15 };
 
 typedef struct sp_remote_options {
-	int64_t limit_ms;   /* of a call; 0: 5 */
-	bool fails;         /* a call fails if a key has no result in time */
+	int64_t timeout_ms;   /* of a call; 0: 5 */
+	bool fail_on_timeout; /* a call fails if a key has no result in time */
 	size_t cache_bytes; /* memory of each table; of all together whose number of rows is unknown
 			     */
 	sp_row_cache_policy policy;

@@ -12,7 +12,7 @@
 
 enum {
 	MS = 1000000,
-	OPEN_MS = 5000,
+	OPEN_TIMEOUT_MS = 5000,
 	NAP_MS = 10,
 	MAX_KEYS = 8192,     /* of a request: a longer one would delay others */
 	MAX_BYTES = 2 << 20, /* of its response, likewise, unless one row is larger */
@@ -143,7 +143,8 @@ static sp_status find_version(sp_shard_store *store, const sp_shard_store_option
 			      sp_error *err)
 {
 	const struct timespec nap = {.tv_nsec = (int64_t)NAP_MS * MS};
-	int64_t patience_ms = options->patience_ms != 0 ? options->patience_ms : OPEN_MS;
+	int64_t open_timeout_ms = options->open_timeout_ms != 0 ? options->open_timeout_ms
+								: OPEN_TIMEOUT_MS;
 	int64_t begun_ns = sp_clock_now_ns();
 
 	for (uint32_t i = 0; i < store->slice_count; i++) {
@@ -154,7 +155,8 @@ static sp_status find_version(sp_shard_store *store, const sp_shard_store_option
 
 			status = request_version(store, i, options->content, err);
 			if ((status != SP_IO && status != SP_NOT_FOUND) ||
-			    waited_ms >= (status == SP_IO ? patience_ms : options->lag_ms) ||
+			    waited_ms >= (status == SP_IO ? open_timeout_ms
+							  : options->version_timeout_ms) ||
 			    (options->closing != NULL && atomic_load(options->closing)))
 				break;
 			nanosleep(&nap, NULL);
@@ -422,8 +424,8 @@ static sp_status open_store(sp_shard_store *store, const sp_shard_store_options 
 sp_status sp_shard_store_open(sp_shard_store **out, const sp_shard_store_options *options,
 			      sp_error *err)
 {
-	const sp_remote_options how = {.limit_ms = options->limit_ms,
-				       .fails = options->fails,
+	const sp_remote_options how = {.timeout_ms = options->timeout_ms,
+				       .fail_on_timeout = options->fail_on_timeout,
 				       .cache_bytes = options->cache_bytes,
 				       .policy = options->policy};
 	sp_shard_store *store = sp_alloc_zero(1, sizeof(*store));

@@ -18,11 +18,11 @@ typedef struct sp_shard_store_options {
 	sp_shard_client *client; /* outlives the store */
 	int64_t full;            /* step of the full checkpoint */
 	uint64_t content;        /* identifies the checkpoint's rows */
-	int64_t limit_ms;        /* of a call; 0: 5 */
-	bool fails;              /* a call without an answer in time fails */
-	int64_t patience_ms;     /* of opening, while no holder of a slice is connected; 0: 5000 */
-	int64_t lag_ms;          /* of opening, while the holders do not have the version yet */
-	size_t cache_bytes;      /* memory of each table */
+	int64_t timeout_ms;      /* of a call; 0: 5 */
+	bool fail_on_timeout;    /* a call fails if a key has no result in time */
+	int64_t open_timeout_ms; /* of opening, while no holder of a slice is connected; 0: 5000 */
+	int64_t version_timeout_ms; /* of opening, while the holders do not have the version yet */
+	size_t cache_bytes;         /* memory of each table */
 	sp_row_cache_policy policy;
 	const atomic_bool *closing; /* true: opening ends; NULL: never */
 } sp_shard_store_options;

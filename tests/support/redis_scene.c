@@ -164,8 +164,8 @@ sp_redis_store_options sp_redis_scene_options(sp_redis_layout layout)
 					.full = SP_REDIS_SCENE_FULL,
 					.content = CONTENT,
 					.partitions = PARTITIONS,
-					.limit_ms = SP_REDIS_SCENE_LONG_MS,
-					.patience_ms = SP_REDIS_SCENE_LONG_MS,
+					.timeout_ms = SP_REDIS_SCENE_LONG_MS,
+					.open_timeout_ms = SP_REDIS_SCENE_LONG_MS,
 					.cache_bytes = 1 << 20};
 }
 

@@ -137,9 +137,9 @@ sp_shard_store_options sp_shard_scene_options(const sp_shard_scene *s)
 	return (sp_shard_store_options){.client = s->client,
 					.full = SP_SHARD_SCENE_FULL,
 					.content = SP_SHARD_SCENE_CONTENT,
-					.limit_ms = SP_SHARD_SCENE_LONG_MS,
-					.patience_ms = SP_SHARD_SCENE_LONG_MS,
-					.fails = true,
+					.timeout_ms = SP_SHARD_SCENE_LONG_MS,
+					.open_timeout_ms = SP_SHARD_SCENE_LONG_MS,
+					.fail_on_timeout = true,
 					.cache_bytes = 1 << 20};
 }
 

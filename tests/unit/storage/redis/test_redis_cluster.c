@@ -253,8 +253,8 @@ static void open_reading(reading *r, bool read_replicas)
 						.read_replicas = read_replicas,
 						.model = "m",
 						.full = FULL,
-						.limit_ms = 50,
-						.patience_ms = LONG_MS,
+						.timeout_ms = 50,
+						.open_timeout_ms = LONG_MS,
 						.cache_bytes = 1};
 	const sp_redis_table_options table = {.name = "t", .dim = DIM, .key_size = 8};
 
@@ -453,7 +453,7 @@ static void readers_survive_moves_and_failures(void **state)
 	atomic_store(&replicas.stop, true);
 	sp_thread_group_destroy(others);
 	/* Replicas do not have what moves: their masters are asked before it counts as lost. */
-	assert_false(sp_redis_store_take_loss(replicas.store));
+	assert_false(sp_redis_store_had_loss(replicas.store));
 	wait_until_well(&replicas);
 	assert_masters_are_spared(&replicas);
 
@@ -621,8 +621,8 @@ static sp_status open_users(reading *r, int step, int64_t limit_ms)
 						.is_cluster = true,
 						.model = "parts",
 						.full = step,
-						.limit_ms = limit_ms,
-						.patience_ms = LONG_MS,
+						.timeout_ms = limit_ms,
+						.open_timeout_ms = LONG_MS,
 						.cache_bytes = 1};
 	const sp_redis_table_options table = {
 		.name = "user/block0", .dim = USER_DIM, .key_size = 8};

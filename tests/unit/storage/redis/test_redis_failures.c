@@ -35,7 +35,7 @@ static void no_memory_is_an_error(void **state)
 
 	(void)state;
 	sp_redis_scene_fill(SP_REDIS_VERSIONED, SP_ROW_FP32);
-	options.patience_ms = options.limit_ms = 2 * SHORT_MS;
+	options.open_timeout_ms = options.timeout_ms = 2 * SHORT_MS;
 	for (; status != SP_OK; n++) {
 		sp_redis_store *store = NULL;
 		sp_tier *tier = NULL;
@@ -50,7 +50,7 @@ static void no_memory_is_an_error(void **state)
 		assert_true(n < 1000);
 	}
 	assert_true(n > 10);
-	options.patience_ms = SP_REDIS_SCENE_LONG_MS;
+	options.open_timeout_ms = SP_REDIS_SCENE_LONG_MS;
 	sp_redis_scene_choose(q, MANY, 0);
 	for (n = 0; n < 12; n++) {
 		sp_redis_scene s;
@@ -112,9 +112,9 @@ static void a_silent_redis_costs_the_limit_only(void **state)
 
 	(void)state;
 	sp_redis_scene_fill(SP_REDIS_VERSIONED, SP_ROW_FP32);
-	options.limit_ms = SHORT_MS;
+	options.timeout_ms = SHORT_MS;
 	sp_redis_scene_open(&s, &options);
-	options.fails = true;
+	options.fail_on_timeout = true;
 	sp_redis_scene_open(&strict, &options);
 	sp_redis_pause(&sp_redis_scene_process);
 	ask_in_vain(&s, SP_OK);
@@ -153,10 +153,10 @@ static void a_redis_that_is_down_is_used_when_it_is_back(void **state)
 	sp_redis_scene_fill(SP_REDIS_VERSIONED, SP_ROW_FP32);
 	sp_redis_scene_tell("SAVE");
 	sp_redis_scene_open(&s, &options);
-	options.fails = true;
+	options.fail_on_timeout = true;
 	sp_redis_scene_open(&strict, &options);
 	sp_redis_kill(&sp_redis_scene_process);
-	options.patience_ms = SHORT_MS;
+	options.open_timeout_ms = SHORT_MS;
 	sp_redis_scene_refuse(&options, SP_IO, "cannot be reached");
 	ask_in_vain(&s, SP_OK);
 	ask_in_vain(&strict, SP_IO);
@@ -259,7 +259,7 @@ static void check_spoiled(sp_redis_layout layout, const char *command, const cha
 	sp_redis_scene s;
 
 	sp_redis_scene_fill(layout, SP_ROW_FP32);
-	options.fails = true;
+	options.fail_on_timeout = true;
 	sp_redis_scene_open(&s, &options);
 	sp_redis_scene_tell_words(value != NULL ? 3 : 2,
 				  (const char *const[]){command, key, value});
@@ -302,7 +302,7 @@ static void rows_of_another_size_are_refused(void **state)
 
 	(void)state;
 	sp_redis_scene_fill(SP_REDIS_HPS, SP_ROW_FP32);
-	options.fails = true;
+	options.fail_on_timeout = true;
 	sp_redis_scene_open(&s, &options);
 	sp_tier_release(s.tiers[0]);
 	assert_ok(sp_redis_tier_open(&s.tiers[0], s.store, &table, &err), &err);

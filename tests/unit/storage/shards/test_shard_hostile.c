@@ -72,7 +72,7 @@ static void refuse_lie(const char *bytes, size_t size, bool echoes_id, bool gree
 		sp_shard_scene_nap();
 	assert_int_equal(sp_shard_scene_client_counters(&s).connects, greets);
 	options = sp_shard_scene_options(&s);
-	options.patience_ms = 1;
+	options.open_timeout_ms = 1;
 	assert_int_equal(sp_shard_store_open(&store, &options, &err), SP_IO);
 	sp_thread_group_destroy(thread);
 	sp_shard_scene_close(&s);
