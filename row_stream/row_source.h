@@ -23,8 +23,7 @@ typedef struct sp_row_source_options {
 	const char *const *topics; /* [topic_count], copied */
 	size_t topic_count;
 	const sp_stream_mark *mark; /* where to begin; copied */
-	bool from_end; /* where the mark has no offset or time: begin at the end, not at the oldest
-			*/
+	bool from_end;              /* without an offset or time in the mark: begin at the end */
 } sp_row_source_options;
 
 /* Whether the build has librdkafka; if not, open() and check() fail with SP_UNSUPPORTED. */

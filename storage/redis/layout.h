@@ -66,8 +66,7 @@ typedef struct sp_redis_version {
 	size_t partitions; /* 1 .. SP_REDIS_MAX_PARTITIONS */
 	sp_row_format format;
 	int64_t former; /* of .current: the full checkpoint that was served before; -1: none */
-	int64_t left; /* of .current: the newest full checkpoint at a rollback, which is not served;
-			 0: none */
+	int64_t left;   /* of .current: at a rollback, the newest full checkpoint; 0: none */
 } sp_redis_version;
 
 enum {

@@ -35,10 +35,9 @@ typedef struct sp_redis_batch sp_redis_batch;
 typedef struct sp_redis_client_options {
 	const sp_redis_address *address; /* copied */
 	bool is_cluster;
-	bool read_replicas; /* cluster: read-only commands prefer replicas */
-	int64_t connect_ms; /* time for connecting; 0: 1000 */
-	int64_t silence_ms; /* a server with commands in flight that sends nothing is disconnected
-			       after this, or half as much more; 0: 2000 */
+	bool read_replicas;       /* cluster: read-only commands prefer replicas */
+	int64_t connect_ms;       /* time for connecting; 0: 1000 */
+	int64_t silence_ms;       /* disconnects a server that does not reply; 0: 2000 */
 	int64_t longest_pause_ms; /* between attempts to connect; 0: 5000 */
 } sp_redis_client_options;
 

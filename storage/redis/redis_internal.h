@@ -102,8 +102,7 @@ typedef struct sp_redis_link {
 	size_t taken; /* of `in`, which are handled */
 	sp_redis_reply_parser parser;
 	char why[160];   /* why it is down; "": it has not been tried */
-	char error[256]; /* the text of the error reply that is being read; "": it is another reply
-			  */
+	char error[256]; /* the error reply that is being read; "": another reply */
 } sp_redis_link;
 
 SP_MUST_CHECK sp_status sp_redis__link_create(sp_redis_link **out, sp_redis_client *client,

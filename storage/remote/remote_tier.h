@@ -97,8 +97,7 @@ typedef enum sp_remote_row_state {
 	SP_REMOTE_ROW_PENDING, /* after the fetch is done: there is no result */
 	SP_REMOTE_ROW_FOUND,
 	SP_REMOTE_ROW_ABSENT,
-	SP_REMOTE_ROW_UNCONFIRMED, /* absent if is_confirmed when the fetch is done, else there is
-				      no result */
+	SP_REMOTE_ROW_UNCONFIRMED, /* absent if the finished fetch is_confirmed, else no result */
 } sp_remote_row_state;
 
 /* A row in flight. */
@@ -180,8 +179,7 @@ enum { SP_REMOTE_CHAINS = 1 << 15 };
 typedef struct sp_remote_options {
 	int64_t timeout_ms;   /* of a call; 0: 5 */
 	bool fail_on_timeout; /* a call fails if a key has no result in time */
-	size_t cache_bytes; /* memory of each table; of all together whose number of rows is unknown
-			     */
+	size_t cache_bytes;   /* of each table, or of all whose number of rows is unknown */
 	sp_row_cache_policy policy;
 	sp_row_file_options file; /* folder NULL: none */
 } sp_remote_options;
@@ -202,8 +200,7 @@ struct sp_remote_store {
 	sp_remote_table *tables;
 	sp_remote_fetch *free;
 	size_t free_count;
-	atomic_uintptr_t chains[SP_REMOTE_CHAINS]; /* hash table of rows in flight: the first row of
-						      each chain; lowest bit: locked */
+	atomic_uintptr_t chains[SP_REMOTE_CHAINS]; /* rows in flight; lowest bit: locked */
 };
 
 /* With one reference.  After a failure only sp_remote_store_fini() may be called. */
