@@ -202,3 +202,18 @@ bool sp_file_is_missing(const char *path)
 
 	return find(&info, path, 0) == SP_NOT_FOUND;
 }
+
+bool sp_file_write_all(int fd, const char *data, size_t size)
+{
+	while (size != 0) {
+		ssize_t written = write(fd, data, size);
+
+		if (written < 0 && errno != EINTR)
+			return false;
+		if (written > 0) {
+			data += written;
+			size -= (size_t)written;
+		}
+	}
+	return true;
+}

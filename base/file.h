@@ -60,4 +60,7 @@ bool sp_file_exists(const char *path);
 /* Whether there is certainly nothing of that name. */
 bool sp_file_is_missing(const char *path);
 
+/* Writes all bytes to a descriptor; false: errno says why. */
+bool sp_file_write_all(int fd, const char *data, size_t size);
+
 #endif

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/backoff.h"
 #include "base/clock.h"
 #include "object_store/credentials.h"
 #include "object_store/digest.h"
@@ -15,7 +16,6 @@ enum {
 	TIMEOUT_MS = 60000,
 	PAUSE_MS = 1000,
 	MAX_PAUSE_MS = 30000,
-	NS_PER_MS = 1000000,
 	SOON_S = 300, /* credentials that end sooner are fetched anew */
 };
 
@@ -411,15 +411,11 @@ sp_status sp_account_check_breaker(sp_account *a, sp_error *err)
 
 void sp_account_report_failure(sp_account *a, const sp_error *why)
 {
-	int64_t pause_ms, now = sp_clock_now_ns();
+	int64_t now = sp_clock_now_ns();
+	uint64_t random = (uint64_t)now | 1;
 
 	pthread_mutex_lock(&lock);
-	pause_ms = (int64_t)PAUSE_MS << (a->failures < 5 ? a->failures : 5);
-	if (pause_ms > MAX_PAUSE_MS)
-		pause_ms = MAX_PAUSE_MS;
-	pause_ms = pause_ms / 2 + (int64_t)((uint64_t)now / 1000 % (uint64_t)(pause_ms / 2));
-	a->failures++;
-	a->blocked_until_ns = now + pause_ms * NS_PER_MS;
+	a->blocked_until_ns = now + sp_backoff_ns(a->failures++, PAUSE_MS, MAX_PAUSE_MS, &random);
 	a->why = *why;
 	pthread_mutex_unlock(&lock);
 }

@@ -76,11 +76,10 @@ static sp_status prepare(void *context, sp_http_request *out, sp_error *err)
 	return sp_protocol_make_request(out, r->url, r->account, r->op, err);
 }
 
-static sp_status add_name(const sp_object_url *url, sp_status status, sp_error *err)
+static sp_status not_found(const sp_object_url *url, sp_error *err)
 {
-	char name[SP_OBJECT_NAME_SIZE];
-
-	return sp_error_prefix(err, status, "%s", sp_protocol_name(name, url));
+	sp_error_set(err, SP_NOT_FOUND, "there is nothing");
+	return sp_protocol_prefix(err, SP_NOT_FOUND, url);
 }
 
 /* Makes one request, unless the account's circuit breaker is open. */
@@ -114,7 +113,7 @@ static sp_status send(sp_http_response *response, sp_buffer *body, const sp_obje
 	if (status == SP_OK || status == SP_NOT_FOUND)
 		sp_account_report_success(account);
 	if (status != SP_OK)
-		add_name(url, status, &why);
+		sp_protocol_prefix(&why, status, url);
 	if (status != SP_OK && call.is_transient)
 		sp_account_report_failure(account, &why);
 	if (status != SP_OK && err != NULL)
@@ -167,9 +166,9 @@ static sp_status stat_object(sp_object_attributes *out, const sp_object_url *url
 		return stat_hdfs(out, url, account, err);
 	SP_TRY(send(&response, NULL, url, account, &op, err));
 	if (response.length == UINT64_MAX)
-		return add_name(
-			url, sp_error_set(err, SP_IO, "the server does not tell how large it is"),
-			err);
+		return sp_protocol_prefix(
+			err, sp_error_set(err, SP_IO, "the server does not tell how large it is"),
+			url);
 	*out = (sp_object_attributes){.size = response.length,
 				      .modified_s = response.modified_s,
 				      .identity = identity_of(&response)};
@@ -286,7 +285,7 @@ static sp_status read_pages(names_list *list, sp_account *account, sp_error *err
 			set_validators(list, &response);
 			status = sp_protocol_read_names(&list->names, &list->folder,
 							(sp_bytes){body.data, body.size}, err);
-			add_name(&list->folder, status, err);
+			sp_protocol_prefix(err, status, &list->folder);
 		}
 		op.after = list->names.next;
 		if (!list->names.has_more)
@@ -296,13 +295,13 @@ static sp_status read_pages(names_list *list, sp_account *account, sp_error *err
 	return status;
 }
 
-/* SP_NOT_FOUND: no object lies below the folder.  A tree that is too large is listed as a folder.
+/*
+ * SP_NOT_FOUND: no object lies below the folder.  A tree that is too large is listed as a folder.
  */
 static sp_status read_list(names_list **out, const sp_object_url *folder, sp_account *account,
 			   bool is_tree, sp_error *err)
 {
 	names_list *list = sp_alloc_zero(1, sizeof(*list));
-	char name[SP_OBJECT_NAME_SIZE];
 	sp_status status;
 
 	SP_NEED_MEMORY(list, err, "the names in a folder");
@@ -316,8 +315,7 @@ static sp_status read_list(names_list **out, const sp_object_url *folder, sp_acc
 	if (status == SP_OK)
 		status = read_pages(list, account, err);
 	if (status == SP_OK && list->names.count == 0 && sp_protocol_has_trees(folder->kind))
-		status = sp_error_set(err, SP_NOT_FOUND, "%s: there is nothing",
-				      sp_protocol_name(name, folder));
+		status = not_found(folder, err);
 	if (status != SP_OK) {
 		free_list(list);
 		return status == SP_BUSY ? read_list(out, folder, account, false, err) : status;
@@ -441,8 +439,10 @@ static names_list *find_list(const sp_object_url *url, bool is_folder, const cha
 	return NULL;
 }
 
-/* SP_BUSY: no list says whether it exists.  *has_attributes: all of `out` is known, not only the
- * type. */
+/*
+ * SP_BUSY: no list says whether it exists.  *has_attributes: all of `out` is known, not only the
+ * type.
+ */
 static sp_status look_up(sp_object_attributes *out, bool *has_attributes, const sp_object_url *url)
 {
 	const sp_listing_entry *item;
@@ -542,13 +542,6 @@ static sp_status stat_unlisted(sp_object_attributes *out, const sp_object_url *u
 	if (status != SP_OK && status != SP_NOT_FOUND && why->status == SP_IO && err != NULL)
 		*err = *why;
 	return status;
-}
-
-static sp_status not_found(const sp_object_url *url, sp_error *err)
-{
-	char name[SP_OBJECT_NAME_SIZE];
-
-	return sp_error_set(err, SP_NOT_FOUND, "%s: there is nothing", sp_protocol_name(name, url));
 }
 
 sp_status sp_names_find(sp_object_attributes *out, const sp_object_url *url, sp_account *account,

@@ -242,13 +242,6 @@ static bool alloc_data(block *b)
 
 /* ------------------------------------------------------------------ transfers */
 
-static sp_status with_name(sp_error *err, sp_status status, const sp_store_object *object)
-{
-	char name[SP_OBJECT_NAME_SIZE];
-
-	return sp_error_prefix(err, status, "%s", sp_protocol_name(name, &object->url));
-}
-
 static sp_status make_request(sp_http_request *out, const sp_store_object *object, sp_object_op *op,
 			      sp_error *err)
 {
@@ -358,7 +351,7 @@ static void end_block(sp_transfer *t)
 	if (t->is_denied)
 		sp_account_report_denied(b->object->account);
 	pthread_mutex_lock(&lock);
-	with_name(&t->error, t->status, b->object);
+	sp_protocol_prefix(&t->error, t->status, &b->object->url);
 	b->state = t->status == SP_OK ? READY : FAILED;
 	b->used_ns = sp_clock_now_ns();
 	if (b->state == READY)
@@ -591,7 +584,7 @@ static void end_spool(sp_transfer *t)
 	spool *s = (spool *)t;
 
 	pthread_mutex_lock(&lock);
-	with_name(&t->error, t->status, s->object);
+	sp_protocol_prefix(&t->error, t->status, &s->object->url);
 	s->is_running = false;
 	s->why = t->error;
 	pthread_cond_broadcast(&changed);

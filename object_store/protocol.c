@@ -15,17 +15,16 @@ bool sp_protocol_has_trees(sp_object_kind kind)
 	return kind == SP_OBJECT_S3 || kind == SP_OBJECT_OSS;
 }
 
-const char *sp_protocol_name(char out[SP_OBJECT_NAME_SIZE], const sp_object_url *url)
+sp_status sp_protocol_prefix(sp_error *err, sp_status status, const sp_object_url *url)
 {
 	static const char *const schemes[][2] = {[SP_OBJECT_S3] = {"s3", "s3"},
 						 [SP_OBJECT_OSS] = {"oss", "oss"},
 						 [SP_OBJECT_HDFS] = {"webhdfs", "swebhdfs"},
 						 [SP_OBJECT_HTTP] = {"http", "https"}};
 
-	snprintf(out, SP_OBJECT_NAME_SIZE, "%s://%s/%s",
-		 url->is_rpc ? "hdfs" : schemes[url->kind][url->is_secure], url->authority,
-		 url->path);
-	return out;
+	return sp_error_prefix(err, status, "%s://%s/%s",
+			       url->is_rpc ? "hdfs" : schemes[url->kind][url->is_secure],
+			       url->authority, url->path);
 }
 
 static bool is_list(const sp_object_op *op)

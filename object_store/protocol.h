@@ -45,8 +45,7 @@ SP_MUST_CHECK sp_status sp_protocol_make_request(sp_http_request *out, const sp_
 SP_MUST_CHECK sp_status sp_protocol_read_names(sp_listing *out, const sp_object_url *url,
 					       sp_bytes document, sp_error *err);
 
-/* The URL for error texts; it contains no secret. */
-enum { SP_OBJECT_NAME_SIZE = SP_OBJECT_AUTHORITY_SIZE + SP_OBJECT_PATH_SIZE + 16 };
-const char *sp_protocol_name(char out[SP_OBJECT_NAME_SIZE], const sp_object_url *url);
+/* Prefixes an error text with the URL, which contains no secret; SP_OK is returned unchanged. */
+sp_status sp_protocol_prefix(sp_error *err, sp_status status, const sp_object_url *url);
 
 #endif

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/backoff.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -26,7 +27,8 @@ enum {
 	MAX_BACKOFF_MS = 5000,
 	MAX_ERROR_BODY = 2048, /* of an error response */
 	IDLE_MS = 1000,
-	/* An attempt below so many bytes/s for a quarter of the timeout, at most MAX_SLOW_S, fails.
+	/*
+	 * An attempt below so many bytes/s for a quarter of the timeout, at most MAX_SLOW_S, fails.
 	 */
 	SLOW_BYTES = 4096,
 	MAX_SLOW_S = 15,
@@ -63,6 +65,7 @@ static struct {
 	/* Used by the thread only. */
 	sp_transfer *waiting; /* for their next attempt */
 	size_t active;
+	uint64_t random;
 	unsigned retry_budget, successes;
 	sp_transfer *running[MAX_CONNECTIONS + URGENT_CONNECTIONS];
 } engine = {.lock = PTHREAD_MUTEX_INITIALIZER, .connections = CONNECTIONS};
@@ -246,18 +249,11 @@ static void fail(sp_transfer *t, sp_status status, const char *text)
 static void retry(sp_transfer *t)
 {
 	sp_transfer_state *state = t->state;
-	int64_t now = sp_clock_now_ns();
-	int shift = state->attempts < 6 ? state->attempts : 6;
-	int64_t backoff_ms = (int64_t)BACKOFF_MS << shift;
 
 	t->is_transient = true;
-	if (backoff_ms > MAX_BACKOFF_MS)
-		backoff_ms = MAX_BACKOFF_MS;
-	backoff_ms = backoff_ms / 2 +
-		     (int64_t)(sp_siphash13(sp_hash_process_key(), &now, sizeof(now)) %
-			       (uint64_t)(backoff_ms / 2));
+	state->due_ns = sp_clock_now_ns() + sp_backoff_ns((uint32_t)state->attempts, BACKOFF_MS,
+							  MAX_BACKOFF_MS, &engine.random);
 	state->attempts = state->has_data ? 1 : state->attempts + 1;
-	state->due_ns = now + backoff_ms * NS_PER_MS;
 	if (state->due_ns >= state->deadline_ns || engine.retry_budget == 0 ||
 	    state->attempts == t->max_attempts) {
 		if (engine.retry_budget == 0)
@@ -575,6 +571,7 @@ static sp_status start_thread(sp_error *err)
 	engine.closing = false;
 	engine.started_end = &engine.started;
 	engine.retry_budget = RETRY_BUDGET;
+	engine.random = sp_hash_process_key()[0] | 1;
 	outer = sp_log_set_subject(NULL); /* the thread outlives the model that comes first */
 	status = sp_thread_group_create(&engine.thread, 1, "sp-objects", work, NULL, err);
 	sp_log_set_subject(outer);

@@ -10,8 +10,7 @@
 #include "row_stream/row_message.h"
 
 typedef struct partition {
-	uint64_t committed; /* the batch whose commit it has brought, while it waits; 0: it does not
-			     */
+	uint64_t committed; /* while it waits: the batch whose commit it has brought; else 0 */
 	uint64_t messages;  /* of rows since the last commit message */
 	uint64_t batch;     /* of the last commit message */
 } partition;

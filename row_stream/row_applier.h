@@ -66,8 +66,10 @@ SP_MUST_CHECK sp_status sp_row_applier_apply(sp_row_applier *applier,
 /* Whether the partition's next message must wait for the other partitions' commit messages. */
 bool sp_row_applier_is_blocked(const sp_row_applier *applier, size_t partition);
 
-/* "hps": commits if the interval is over; returns when it will be (sp_clock_now_ns()), 0: no rows
- * wait. */
+/*
+ * "hps": commits if the interval is over; returns when it will be (sp_clock_now_ns()), 0: no rows
+ * wait.
+ */
 int64_t sp_row_applier_tick(sp_row_applier *applier, int64_t now_ns);
 
 typedef struct sp_row_applier_counters {

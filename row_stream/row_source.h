@@ -23,8 +23,9 @@ typedef struct sp_row_source_options {
 	const char *const *topics; /* [topic_count], copied */
 	size_t topic_count;
 	const sp_stream_mark *mark; /* where to begin; copied */
-	bool from_end; /* where the mark has no offset or time: begin at the end, not at the oldest
-			  message; what is found later begins at its oldest one in any case */
+	/* Without an offset or time in the mark, begin at the end; but what is found later begins
+	 * at its oldest message. */
+	bool from_end;
 } sp_row_source_options;
 
 /* Whether the build has librdkafka; if not, open() and check() fail with SP_UNSUPPORTED. */

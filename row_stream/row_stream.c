@@ -19,7 +19,8 @@ enum {
 	NS_PER_MS = 1000000,
 };
 
-/* A partition's current message.  It stays set while it is not completely applied: memory is short.
+/*
+ * A partition's current message.  It stays set while it is not completely applied: memory is short.
  */
 typedef struct pending_message {
 	bool is_set;

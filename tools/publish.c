@@ -265,8 +265,8 @@ static sp_status go_back(sp_tool *tool, const sp_config *config, const sp_publis
 	sp_redis_version version;
 
 	(void)config;
-	SP_TRY(sp_redis_publication_go_back(&version, &to, flags->is_rollback ? -1 : flags->current,
-					    err));
+	SP_TRY(sp_redis_publication_rollback(&version, &to,
+					     flags->is_rollback ? -1 : flags->current, err));
 	report_version(tool, options, &version);
 	sp_report_close(&tool->report);
 	return SP_OK;

@@ -261,13 +261,6 @@ static sp_status check_source(sp_flags *flags_read, sp_error *err)
 	return SP_OK;
 }
 
-static sp_status check_ports(const sp_flags *flags_read, sp_error *err)
-{
-	if (flags_read->tfs && flags_read->rest_api_port == 0 && flags_read->port == 0)
-		return sp_error_set(err, SP_INVALID, "--port or --rest_api_port is needed");
-	return SP_OK;
-}
-
 /* Whether only this machine can reach an address. */
 static bool is_loopback(const char *host)
 {
@@ -293,7 +286,8 @@ static sp_status check(sp_flags *flags_read, sp_error *err)
 	if (flags_read->version || flags_read->help)
 		return SP_OK;
 	SP_TRY(check_source(flags_read, err));
-	SP_TRY(check_ports(flags_read, err));
+	if (flags_read->tfs && flags_read->rest_api_port == 0 && flags_read->port == 0)
+		return sp_error_set(err, SP_INVALID, "--port or --rest_api_port is needed");
 	SP_TRY(check_admin(flags_read, err));
 	if (flags_read->use_alts_credentials)
 		return sp_error_set(err, SP_INVALID, "--use_alts_credentials is not supported");
@@ -333,7 +327,7 @@ static bool is_tfs(int argc, char **argv)
 }
 
 /*
- * Whether RPCs may change the models.  TensorFlow Serving always allows it.  This host allows it
+ * Whether RPCs may change the models, as TensorFlow Serving always allows.  This host allows it
  * with
  * --admin_routes, with TensorFlow Serving's defaults, and if its models come from
  * --model_config_file and it listens on a loopback address, which only this machine can reach.

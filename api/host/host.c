@@ -24,7 +24,7 @@ enum { BATCH_WAITERS = 64 };
 
 enum { MAX_HEAD_BYTES = 16 << 10, HEAD_TIMEOUT_MS = 10000 };
 
-/* Of the admin listener, whose thread and connections are its own: it answers when others wait. */
+/* The admin listener has its own thread and connections, so that it answers when others wait. */
 enum { ADMIN_CONNECTIONS = 32, ADMIN_BODY_BYTES = 64 << 10 };
 
 static int64_t cpu_count(void)

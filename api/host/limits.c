@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -13,12 +12,6 @@
 /* -------------------------------------------------------------- descriptors */
 
 enum { LEAST_RESERVE = 64, RESERVE_SHARE = 8 };
-
-/* Clamps RLIM_INFINITY and the like, because a descriptor is an int. */
-static size_t as_count(rlim_t limit)
-{
-	return limit > INT_MAX ? (size_t)INT_MAX : (size_t)limit;
-}
 
 size_t sp_limits_raise_descriptors(void)
 {
@@ -29,7 +22,8 @@ size_t sp_limits_raise_descriptors(void)
 	most = (struct rlimit){limit.rlim_max, limit.rlim_max};
 	if (limit.rlim_cur < limit.rlim_max && setrlimit(RLIMIT_NOFILE, &most) == 0)
 		limit = most;
-	return as_count(limit.rlim_cur);
+	/* RLIM_INFINITY and the like: a descriptor is an int. */
+	return limit.rlim_cur > INT_MAX ? (size_t)INT_MAX : (size_t)limit.rlim_cur;
 }
 
 size_t sp_limits_reserve(size_t limit)

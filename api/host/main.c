@@ -171,10 +171,9 @@ static sp_status write_port(const char *path, uint16_t port, sp_error *err)
 
 static void say_address(const char *what, const sp_http_address *address, uint16_t port)
 {
-	bool is_path = strncmp(address->host, "unix:", 5) == 0;
 	bool v6 = strchr(address->host, ':') != NULL;
 
-	if (is_path)
+	if (sp_http_address_path(address) != NULL)
 		sp_log(SP_LOG_INFO, "%s on %s", what, address->host);
 	else
 		sp_log(SP_LOG_INFO, "%s on %s://%s%s%s:%u", what,

@@ -124,12 +124,11 @@ static uint16_t port_of(const socket_name *name)
 
 static bool is_meant(const sp_http_address *address, const socket_name *name)
 {
-	static const char prefix[] = "unix:";
+	const char *path = sp_http_address_path(address);
 
-	if (strncmp(address->host, prefix, sizeof(prefix) - 1) == 0)
+	if (path != NULL)
 		return name->any.sa_family == AF_UNIX &&
-		       strncmp(address->host + sizeof(prefix) - 1, name->path.sun_path,
-			       sizeof(name->path.sun_path)) == 0;
+		       strncmp(path, name->path.sun_path, sizeof(name->path.sun_path)) == 0;
 	return address->port != 0 && address->port == port_of(name);
 }
 

@@ -82,8 +82,9 @@ static void run(sp_redis_batch *batch)
 {
 	sp_error error;
 
-	sp_bench_check(sp_redis_batch_run(batch, &(sp_redis_how){.deadline_ns = 0}, &error),
-		       &error);
+	sp_bench_check(
+		sp_redis_batch_run(batch, &(sp_redis_submit_options){.deadline_ns = 0}, &error),
+		&error);
 	sp_redis_batch_release(batch);
 }
 
@@ -132,9 +133,9 @@ static void open_table(bench *b, size_t cache_bytes, const char *name)
 	const sp_redis_store_options options = {.address = &b->address,
 						.model = "bench",
 						.full = FULL,
-						.limit_ms = 10000,
+						.timeout_ms = 10000,
 						.cache_bytes = cache_bytes};
-	const sp_redis_table table = {.name = name, .dim = b->dim, .key_size = 8};
+	const sp_redis_table_options table = {.name = name, .dim = b->dim, .key_size = 8};
 	sp_error error;
 
 	sp_bench_check(sp_redis_store_open(&b->store, &options, &error), &error);
@@ -152,7 +153,7 @@ static void prepare(bench *b, const char *name, sp_arena *arena)
 	const sp_redis_client_options options = {.address = &b->address};
 	const sp_redis_store_options store = {
 		.address = &b->address, .model = "bench", .full = FULL};
-	const sp_redis_table table = {.name = name, .dim = b->dim, .key_size = 8};
+	const sp_redis_table_options table = {.name = name, .dim = b->dim, .key_size = 8};
 	sp_redis_client *client;
 	sp_error error;
 	bool is_there;

@@ -5,12 +5,12 @@
  *
  * A process of its own holds a table of ROWS rows of DIM floats and answers at ADDRESS (HOST:PORT,
  * or unix:PATH; 127.0.0.1:0 is any port) with one thread.  This one asks for random rows, BATCH
- * keys at a time, with IN_FLIGHT questions open, checks every answer, and prints one line of JSON:
+ * keys at a time, with IN_FLIGHT requests open, checks every answer, and prints one line of JSON:
  *
  *   rows_per_s       answered
  *   asked_cpu_s      processor time of the process that is asked, per second
  *   rows_per_core_s  rows per second of that processor time
- *   round_trip_us    mean time from a question to its answer
+ *   round_trip_us    mean time from a request to its answer
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -97,7 +97,7 @@ static void answer(const bench *b, int in, int out)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sp_bench_check(sp_shard_address_parse(&address, sp_bytes_of(b->address), true, &err), &err);
 	sp_bench_check(sp_shard_server_create(&server, &options, &err), &err);
-	sp_bench_check(sp_shard_holdings_publish(sp_shard_server_holdings(server), &version, &err),
+	sp_bench_check(sp_shard_versions_publish(sp_shard_server_versions(server), &version, &err),
 		       &err);
 	sp_shard_address_text(sp_shard_server_address(server), text);
 	if (write(out, text, sizeof(text)) != (ssize_t)sizeof(text))
@@ -162,8 +162,9 @@ static void miss_rows(void *owner, size_t tag, bool no_version, const char *reas
 /* By the client's thread, but for the first ones. */
 static void ask(bench *b)
 {
-	static const sp_shard_sink sink = {.take = take_rows, .fail = miss_rows};
-	sp_shard_call *call = sp_shard_call_begin(b->client, 0, SP_SHARD_ASK, &sink, b, 0);
+	static const sp_shard_callbacks callbacks = {.on_response = take_rows,
+						     .on_failure = miss_rows};
+	sp_shard_call *call = sp_shard_call_begin(b->client, 0, SP_SHARD_LOOKUP, &callbacks, b, 0);
 	sp_buffer *body;
 
 	if (call == NULL)
@@ -202,7 +203,8 @@ static void nap(double seconds)
 
 static void find_version(bench *b)
 {
-	static const sp_shard_sink sink = {.take = take_tables, .fail = miss_rows};
+	static const sp_shard_callbacks callbacks = {.on_response = take_tables,
+						     .on_failure = miss_rows};
 	sp_shard_client_counters c;
 	sp_shard_call *call;
 
@@ -210,7 +212,7 @@ static void find_version(bench *b)
 		nap(0.001);
 		sp_shard_client_count(b->client, &c);
 	} while (c.peers_up == 0);
-	call = sp_shard_call_begin(b->client, 0, SP_SHARD_VERSION, &sink, b, 0);
+	call = sp_shard_call_begin(b->client, 0, SP_SHARD_VERSION, &callbacks, b, 0);
 	if (call == NULL)
 		sp_bench_fail("no memory");
 	sp_shard_put_u64(sp_shard_call_body(call), 1);
@@ -258,7 +260,7 @@ static void measure(bench *b, int to, int from)
 static const char usage[] =
 	"bench_shards [ROWS [DIM [BATCH [SECONDS [ADDRESS]]]]]\n\n"
 	"Rows a second that a process of its own answers, with processor time; one line of JSON.\n"
-	"ROWS 1000000, DIM 16 floats, BATCH 1000 keys a question, SECONDS 3, ADDRESS "
+	"ROWS 1000000, DIM 16 floats, BATCH 1000 keys a request, SECONDS 3, ADDRESS "
 	"127.0.0.1:0.\n";
 
 static size_t number(int argc, char **argv, int i, size_t otherwise)

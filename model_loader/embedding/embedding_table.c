@@ -311,11 +311,11 @@ static size_t find_features(const load *l, uint64_t features[MAX_FEATURES])
 static sp_status open_in_redis(sp_tier **out, const load *l, const char *name, sp_error *err)
 {
 	uint64_t features[MAX_FEATURES];
-	const sp_redis_table table = {.name = name,
-				      .dim = l->spec->dim,
-				      .key_size = l->spec->key_dtype == SP_INT32 ? 4 : 8,
-				      .features = features,
-				      .feature_count = find_features(l, features)};
+	const sp_redis_table_options table = {.name = name,
+					      .dim = l->spec->dim,
+					      .key_size = l->spec->key_dtype == SP_INT32 ? 4 : 8,
+					      .features = features,
+					      .feature_count = find_features(l, features)};
 
 	return sp_redis_tier_open(out, l->policy->redis, &table, err);
 }
@@ -453,7 +453,7 @@ size_t sp_embedding_expected_size(const sp_embedding *embedding, const sp_embedd
 	if (sp_load_policy_asks(policy, embedding->base)) {
 		if (bytes > sp_shard_store_cache_bytes(policy->shards))
 			bytes = sp_shard_store_cache_bytes(policy->shards);
-	} else if (policy->redis != NULL && sp_redis_store_is_divided(policy->redis)) {
+	} else if (policy->redis != NULL && sp_redis_store_shares_cache(policy->redis)) {
 		bytes = 0;
 	} else if (policy->redis != NULL && bytes > sp_redis_store_cache_bytes(policy->redis)) {
 		bytes = sp_redis_store_cache_bytes(policy->redis);

@@ -192,7 +192,7 @@ SP_MUST_CHECK sp_status sp_embedding_load_versions(struct sp_key_column **out,
  * Upper bound of the memory that the tables of a variable, all parts together, will take while and
  * after they are loaded.  It is computed from the index of the checkpoint, without reading a row,
  * so keys below a frequency threshold are included.  On an SSD it is the memory that its store uses
- * for a table.  It leaves out what tables in Redis have together (sp_redis_store_is_divided()).
+ * for a table.  It leaves out what tables in Redis have together (sp_redis_store_shares_cache()).
  *
  * SIZE_MAX on overflow.
  */

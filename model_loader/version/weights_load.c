@@ -276,7 +276,7 @@ static sp_status check_memory(const sp_weights *weights, size_t limit, sp_error 
 	for (size_t i = 0; status == SP_OK && limit != 0 && i < weights->resources->count; i++)
 		if (read[i] && weights->resources->items[i].kind == SP_RESOURCE_EMBEDDING)
 			status = expect(weights, i, names, &count, &bytes, err);
-	if (redis != NULL && sp_redis_store_is_divided(redis) && count != 0 &&
+	if (redis != NULL && sp_redis_store_shares_cache(redis) && count != 0 &&
 	    !sp_size_add(&bytes, bytes, sp_redis_store_cache_bytes(redis)))
 		bytes = SIZE_MAX;
 	sp_free(read);
@@ -304,7 +304,7 @@ static sp_status load(sp_weights *weights, const sp_weights_options *options, sp
 	SP_TRY(check_memory(weights, options->memory_limit, err));
 	SP_TRY(complete_all(weights, err));
 	if (weights->base == NULL && options->redis != NULL)
-		SP_TRY(sp_redis_store_divide(options->redis, err));
+		SP_TRY(sp_redis_store_divide_cache(options->redis, err));
 	if (weights->base == NULL)
 		sp_embedding_set_use_image(&values->environment->embeddings);
 	SP_TRY(sp_snapshot_build(&values->snapshot, model->program, weights->resources, err));

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/thread_pool.h"
@@ -137,25 +138,10 @@ static void write_json(sp_buffer *json, const sp_traced *t)
 	sp_buffer_append_text(json, "\n]}\n");
 }
 
-static bool write_all(int fd, const char *data, size_t size)
-{
-	while (size != 0) {
-		ssize_t written = write(fd, data, size);
-
-		if (written < 0 && errno != EINTR)
-			return false;
-		if (written > 0) {
-			data += written;
-			size -= (size_t)written;
-		}
-	}
-	return true;
-}
-
 static bool write_file(const char *path, const char *data, size_t size)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-	bool written = fd >= 0 && write_all(fd, data, size);
+	bool written = fd >= 0 && sp_file_write_all(fd, data, size);
 
 	return (fd < 0 || close(fd) == 0) && written;
 }

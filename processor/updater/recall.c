@@ -50,8 +50,9 @@ static void take(sp_recall *recall, const sp_redis_value *answer)
 
 static void ask(sp_recall *recall, const char *key, bool is_first)
 {
-	sp_redis_how how = {.deadline_ns = sp_clock_now_ns() + (is_first ? FIRST_MS : NEXT_MS) * MS,
-			    .fails_fast = !is_first};
+	sp_redis_submit_options how = {.deadline_ns = sp_clock_now_ns() +
+						      (is_first ? FIRST_MS : NEXT_MS) * MS,
+				       .fail_fast = !is_first};
 	sp_redis_batch *batch = sp_redis_batch_create(recall->client);
 
 	if (batch == NULL)
@@ -60,7 +61,7 @@ static void ask(sp_recall *recall, const char *key, bool is_first)
 	sp_redis_batch_add_text(batch, "GET");
 	sp_redis_batch_add_text(batch, key);
 	if (sp_redis_batch_run(batch, &how, NULL) == SP_OK)
-		take(recall, sp_redis_batch_answer(batch, 0));
+		take(recall, sp_redis_batch_reply(batch, 0));
 	sp_redis_batch_release(batch);
 }
 

@@ -74,7 +74,7 @@ void sp_rows_restored(sp_version *live, const sp_config *config, const char *pre
 	sp_error why;
 
 	if (live->redis == NULL || prefix == NULL || now < live->restore_ns ||
-	    !sp_redis_store_take_loss(live->redis))
+	    !sp_redis_store_had_loss(live->redis))
 		return;
 	if (pause == 0 || now - live->restore_ns > 60 * SECOND)
 		pause = SECOND;
@@ -85,6 +85,6 @@ void sp_rows_restored(sp_version *live, const sp_config *config, const char *pre
 		sp_log(SP_LOG_WARNING, "the lost rows of version %" PRId64 " stay lost for now: %s",
 		       live->full_step, why.text);
 	/* What requests met meanwhile is no new loss. */
-	(void)sp_redis_store_take_loss(live->redis);
+	(void)sp_redis_store_had_loss(live->redis);
 	live->restore_ns = sp_clock_now_ns() + pause;
 }

@@ -6,7 +6,7 @@
 #include "base/log.h"
 
 /* All find a new version at about the same time, and load slices of about the same size. */
-enum { LAG_MS = 2000 };
+enum { VERSION_TIMEOUT_MS = 2000 };
 
 static sp_status connect_to_peers(sp_config *config, sp_error *err)
 {
@@ -70,9 +70,9 @@ sp_status sp_rows_of_peers_find(sp_shard_store **out, const sp_config *config,
 		.client = config->shard_client,
 		.full = step_of(version->full_step),
 		.content = version->peers_content,
-		.limit_ms = config->shard_timeout_ms,
-		.fails = config->shard_on_timeout == 1,
-		.lag_ms = LAG_MS,
+		.timeout_ms = config->shard_timeout_ms,
+		.fail_on_timeout = config->shard_on_timeout == 1,
+		.version_timeout_ms = VERSION_TIMEOUT_MS,
 		.cache_bytes = (size_t)config->ev_storage_size[0],
 		.policy = (sp_row_cache_policy)config->ev_cache_policy,
 		.closing = config->embeddings.closing,
@@ -107,7 +107,7 @@ static sp_status publish(const sp_config *config, const sp_version *version, sp_
 	SP_NEED_MEMORY(tables, err, "the tables for other processors");
 	for (size_t i = 0; i < count; i++)
 		tables[i] = sp_weights_table(version->weights, i);
-	status = sp_shard_holdings_publish(sp_shard_server_holdings(config->shard_server), &shared,
+	status = sp_shard_versions_publish(sp_shard_server_versions(config->shard_server), &shared,
 					   err);
 	sp_free(tables);
 	return status;
@@ -135,7 +135,7 @@ static void tell_of_asking(sp_buffer *json, sp_shard_client *client)
 			 ",\"shard_events\":{\"asked\":%" PRIu64 ",\"hedged\":%" PRIu64
 			 ",\"asked_again\":%" PRIu64 ",\"unanswered\":%" PRIu64
 			 ",\"connections_lost\":%" PRIu64 "}",
-			 c.questions, c.hedges, c.retries, c.failures, c.losses);
+			 c.requests, c.hedges, c.retries, c.failures, c.losses);
 }
 
 static void tell_of_answering(sp_buffer *json, sp_shard_server *server)
@@ -149,7 +149,7 @@ static void tell_of_answering(sp_buffer *json, sp_shard_server *server)
 			 ",\"shard_events\":{\"answered\":%" PRIu64 ",\"answered_keys\":%" PRIu64
 			 ",\"absent_keys\":%" PRIu64 ",\"answered_by_error\":%" PRIu64
 			 ",\"malformed\":%" PRIu64 "}",
-			 c.rows.questions, c.rows.keys, c.rows.absent, c.rows.faults, c.malformed);
+			 c.rows.requests, c.rows.keys, c.rows.absent, c.rows.faults, c.malformed);
 }
 
 void sp_rows_of_peers_tell(sp_buffer *json, const sp_config *config)

@@ -173,8 +173,7 @@ static sp_status load_with_rows_elsewhere(sp_version *version, sp_model *model,
 		status = sp_rows_of_peers_find(&options->shards, config, version, err);
 	if (status == SP_OK)
 		status = sp_weights_load(&version->weights, model, options, err);
-	if (status != SP_IO || options->redis == NULL ||
-	    !sp_redis_store_take_loss(options->redis) ||
+	if (status != SP_IO || options->redis == NULL || !sp_redis_store_had_loss(options->redis) ||
 	    sp_rows_in_redis_restore(model, config, source, &why) != SP_OK)
 		return status;
 	sp_redis_store_release(options->redis);

@@ -40,7 +40,6 @@ struct sp_row_cache {
 	uint64_t window; /* uses per epoch (lfu), per tick (lru) */
 	uint64_t key_of_hash[2];
 	_Atomic uint64_t uses;
-	_Atomic size_t held;
 };
 
 /* The set and tag of a key. */
@@ -126,7 +125,7 @@ static void copy_row(const sp_row_cache *cache, const row_slot *slot, uint64_t *
 }
 
 /* Copies the row; a miss if the set was written meanwhile. */
-static sp_row_cache_answer read_one(sp_row_cache *cache, const key_location *location, int64_t key,
+static sp_row_cache_result read_one(sp_row_cache *cache, const key_location *location, int64_t key,
 				    uint64_t *row, uint32_t time)
 {
 	sp_cache_set *set = location->set;
@@ -169,7 +168,7 @@ static void prefetch_slot(const sp_row_cache *cache, const key_location *locatio
 }
 
 static void read_block(sp_row_cache *cache, const int64_t *keys, size_t count,
-		       sp_row_cache_answer *answers, char *rows, uint32_t time)
+		       sp_row_cache_result *results, char *rows, uint32_t time)
 {
 	key_location locations[BLOCK];
 
@@ -180,20 +179,20 @@ static void read_block(sp_row_cache *cache, const int64_t *keys, size_t count,
 	for (size_t i = 0; i < count; i++)
 		prefetch_slot(cache, &locations[i]);
 	for (size_t i = 0; i < count; i++)
-		answers[i] = read_one(cache, &locations[i], keys[i],
+		results[i] = read_one(cache, &locations[i], keys[i],
 				      (uint64_t *)(rows + i * sp_row_cache_row_stride(cache)),
 				      time);
 }
 
 void sp_row_cache_read(sp_row_cache *cache, const int64_t *keys, size_t count,
-		       sp_row_cache_answer *answers, void *rows)
+		       sp_row_cache_result *results, void *rows)
 {
 	uint32_t time = now(cache);
 
 	atomic_fetch_add_explicit(&cache->uses, count, memory_order_relaxed);
 	for (size_t done = 0, piece; done < count; done += piece) {
 		piece = count - done < BLOCK ? count - done : BLOCK;
-		read_block(cache, keys + done, piece, answers + done,
+		read_block(cache, keys + done, piece, results + done,
 			   (char *)rows + done * sp_row_cache_row_stride(cache), time);
 	}
 }
@@ -205,8 +204,6 @@ static void store_row(sp_row_cache *cache, const key_location *location, unsigne
 {
 	row_slot *slot = slot_of(cache, location->set, way);
 
-	if (sp_cache_set_tag(location->set, way) == 0)
-		atomic_fetch_add_explicit(&cache->held, 1, memory_order_relaxed);
 	sp_cache_set_put(location->set, way, location->tag, row == NULL);
 	atomic_store_explicit(&slot->key, key, memory_order_release);
 	for (size_t at = 0; row != NULL && at < cache->row_size; at += 8) {
@@ -253,7 +250,7 @@ static void fill_set(sp_row_cache *cache, const key_location *location, int64_t 
 	sp_cache_set_put_score(set, way, score);
 }
 
-void sp_row_cache_expect(const sp_row_cache *cache, int64_t key)
+void sp_row_cache_prefetch(const sp_row_cache *cache, int64_t key)
 {
 	const sp_cache_set *set = locate(cache, key).set;
 
@@ -368,7 +365,6 @@ void sp_row_cache_clear(sp_row_cache *cache)
 {
 	for (size_t s = 0; s < cache->sets; s++)
 		memset(set_at(cache, s), 0, sizeof(sp_cache_set));
-	atomic_store(&cache->held, 0);
 }
 
 /* The number of sets that fit in the memory; at least one. */
@@ -457,11 +453,6 @@ double sp_row_cache_window(const sp_row_cache *cache)
 size_t sp_row_cache_capacity(const sp_row_cache *cache)
 {
 	return cache->sets * WAYS;
-}
-
-size_t sp_row_cache_size(const sp_row_cache *cache)
-{
-	return atomic_load_explicit(&cache->held, memory_order_relaxed);
 }
 
 size_t sp_row_cache_footprint(const sp_row_cache *cache)

@@ -48,28 +48,29 @@ sp_row_cache *sp_row_cache_share(sp_row_cache *cache);
 /* Drops a reference; the last one frees the cache.  NULL is fine. */
 void sp_row_cache_destroy(sp_row_cache *cache);
 
-typedef enum sp_row_cache_answer {
+typedef enum sp_row_cache_result {
 	SP_ROW_CACHE_MISS,
 	SP_ROW_CACHE_ROW,
 	SP_ROW_CACHE_ABSENT, /* the key is known not to exist */
-} sp_row_cache_answer;
+} sp_row_cache_result;
 
 /*
  * keys     [count]
- * answers  [count]
+ * results  [count]
  * rows     [count, row_stride] bytes, 8-byte aligned, row_stride from
- *          sp_row_cache_row_stride(); row i is written iff answers[i] is SP_ROW_CACHE_ROW
+ *          sp_row_cache_row_stride(); row i is written iff results[i] is SP_ROW_CACHE_ROW
  */
 void sp_row_cache_read(sp_row_cache *cache, const int64_t *keys, size_t count,
-		       sp_row_cache_answer *answers, void *rows);
+		       sp_row_cache_result *results, void *rows);
 
 /* row_size, rounded up to whole words. */
 size_t sp_row_cache_row_stride(const sp_row_cache *cache);
 
 /* Prefetches what sp_row_cache_fill() needs, some rows before. */
-void sp_row_cache_expect(const sp_row_cache *cache, int64_t key);
+void sp_row_cache_prefetch(const sp_row_cache *cache, int64_t key);
 
-/* Offers the row of a key that a read missed; it may not be admitted.  row NULL: the key is absent.
+/*
+ * Offers the row of a key that a read missed; it may not be admitted.  row NULL: the key is absent.
  */
 void sp_row_cache_fill(sp_row_cache *cache, int64_t key, const void *row);
 
@@ -109,7 +110,6 @@ double sp_row_cache_window(const sp_row_cache *cache);
 
 size_t sp_row_cache_row_size(const sp_row_cache *cache);
 size_t sp_row_cache_capacity(const sp_row_cache *cache); /* rows */
-size_t sp_row_cache_size(const sp_row_cache *cache);     /* rows held and keys known to be absent */
 size_t sp_row_cache_footprint(const sp_row_cache *cache);
 
 #endif

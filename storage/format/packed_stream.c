@@ -154,7 +154,8 @@ AVX512_INLINE bool put_packed(const __m512i bits[2], int64_t key, char *slot, fl
 	return true;
 }
 
-/* Folds a row of `lines` cache lines into as many sums; false if it is an outlier and has a slot.
+/*
+ * Folds a row of `lines` cache lines into as many sums; false if it is an outlier and has a slot.
  */
 AVX512_INLINE bool put_row(sp_packed_stream *stream, __m512i *sums, size_t lines, __m512i factors,
 			   int64_t key, const char *row, char *slot)

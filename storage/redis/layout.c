@@ -41,15 +41,6 @@ static void put_little_endian(char *out, uint64_t value, size_t size)
 	memcpy(out, &value, size);
 }
 
-static uint64_t get_little_endian(const char *bytes, size_t size)
-{
-	uint64_t value = 0;
-
-	for (size_t i = size; i-- > 0;)
-		value = value << 8 | (unsigned char)bytes[i];
-	return value;
-}
-
 /* All of `text` is a number in `base`, at least 0, without a sign or blanks. */
 static bool read_number(uint64_t *out, sp_bytes text, int base)
 {
@@ -141,8 +132,8 @@ enum {
 	HAS_ALL = 31,
 };
 
-/* Takes `name`= off the front of a word. */
-static bool take_name(sp_bytes *word, const char *name)
+/* Removes `name` from the front of a word; false: the word does not begin with it. */
+static bool skip_name(sp_bytes *word, const char *name)
 {
 	if (!sp_bytes_starts_with(*word, name))
 		return false;
@@ -150,32 +141,32 @@ static bool take_name(sp_bytes *word, const char *name)
 	return true;
 }
 
-/* Reads a word of a record and adds its bit to *has; false if its value is wrong. */
+/* Parses a word of a record and adds its bit to *has; false: its value is wrong. */
 static bool read_word(sp_redis_version *out, unsigned *has, sp_bytes word)
 {
 	uint64_t count;
 
-	if (take_name(&word, "full=")) {
+	if (skip_name(&word, "full=")) {
 		*has |= HAS_FULL;
 		return read_step(&out->full, word);
 	}
-	if (take_name(&word, "delta=")) {
+	if (skip_name(&word, "delta=")) {
 		*has |= HAS_DELTA;
 		return read_step(&out->delta, word);
 	}
-	if (take_name(&word, "checksum=")) {
+	if (skip_name(&word, "checksum=")) {
 		*has |= HAS_CHECKSUM;
 		return read_number(&out->checksum, word, 16);
 	}
-	if (take_name(&word, "former="))
+	if (skip_name(&word, "former="))
 		return read_step(&out->former, word);
-	if (take_name(&word, "left="))
+	if (skip_name(&word, "left="))
 		return read_step(&out->left, word);
-	if (take_name(&word, "format=")) {
+	if (skip_name(&word, "format=")) {
 		*has |= HAS_FORMAT;
 		return read_format(&out->format, word);
 	}
-	if (take_name(&word, "partitions=")) {
+	if (skip_name(&word, "partitions=")) {
 		*has |= HAS_PARTITIONS;
 		if (!read_number(&count, word, 10) || count == 0 || count > SP_REDIS_MAX_PARTITIONS)
 			return false;
@@ -215,7 +206,7 @@ sp_status sp_redis_record_read(sp_redis_version *out, sp_bytes record, sp_error 
 
 /* ------------------------------------------------------------ names */
 
-/* Appends `name` with escapes; '.' is escaped, too, if it would end a model's name. */
+/* Appends `name` with escapes; in a model's name '.' is escaped, too. */
 static void append_escaped(sp_buffer *out, const char *name, bool is_model)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -305,30 +296,6 @@ size_t sp_redis_field(char out[8], int64_t key, size_t key_size)
 {
 	put_little_endian(out, (uint64_t)key, key_size);
 	return key_size;
-}
-
-bool sp_redis_field_read(int64_t *key, sp_bytes field)
-{
-	if (field.size == 8)
-		*key = (int64_t)get_little_endian(field.data, 8);
-	else if (field.size == 4)
-		*key = (int32_t)get_little_endian(field.data, 4);
-	else
-		return false;
-	return true;
-}
-
-sp_status sp_redis_row_decode(float *elements, sp_bytes value, sp_row_format format, size_t dim,
-			      sp_error *err)
-{
-	size_t size = sp_row_format_size(format, dim);
-
-	if (value.size != size)
-		return sp_error_set(err, SP_CORRUPT,
-				    "a row has %zu bytes in Redis, and %zu as %s of dimension %zu",
-				    value.size, size, sp_row_format_name(format), dim);
-	sp_row_codec_find(format)->decode(dim, value.data, elements);
-	return SP_OK;
 }
 
 /* ------------------------------------------------------------ DeepRec's */

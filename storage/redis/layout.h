@@ -11,29 +11,27 @@
 #include "storage/format/row_format.h"
 
 /*
- * How embedding rows lie in Redis: names, keys, values.  Nothing here talks to a server.
+ * How embedding rows are stored in Redis: names, keys and values.  Nothing here talks to a server.
  *
- * versioned  Ours.  A table is `partitions` hashes, <model>.<table>@<full>-<checksum>{p<i>}: field
- * = the key's 8 bytes, value = the row (storage/format/row_format.h).  The name depends on what the
- * hashes hold, so a hash never has rows of two versions, and whoever writes a version again writes
- * the same bytes.  Beside its rows a hash has the field "#rows", how many it has, and, once it is
- * complete, "#", its mark: the checksum in hexadecimal. A hash without the mark has expired, has
- * been evicted, or isn't complete.
+ * versioned  Ours.  A table is `partitions` hashes <model>.<table>@<full>-<checksum>{p<i>}: field =
+ *            the key's 8 bytes, value = the row (storage/format/row_format.h).  The name depends on
+ *            the content, so a hash never has rows of two versions, and whoever publishes a version
+ *            again writes the same bytes.  Besides its rows a hash has the field "#rows", their
+ *            number, and, once it is complete, "#", its mark: the checksum in hexadecimal.  A hash
+ *            without the mark has expired, has been evicted, or is not complete.
  *
- *                <model>.current     the record of the version that is to be served
- *                <model>@<full>      the record of a version that is complete; it goes before its
- *                                    rows, if these expire
- *                <model>.versions    set of records: what has been published and may be there
+ *                <model>.current     the record of the version to be served
+ *                <model>@<full>      the record of a complete version; it expires before its rows
+ *                <model>.versions    set of records: versions that were published and may exist
  *                <model>.lock        held by a publisher
- *                <model>@<full>-<checksum>.tables    hash: how far each table is
+ *                <model>@<full>-<checksum>.tables    hash: the progress of each table
  *
- *            In models and tables all bytes but letters, digits, '_', '-' and '/' become %XX, and
- *            so does '.' in a model, so that no name is another's.
+ *            In names of models and tables all bytes but letters, digits, '_', '-' and '/' become
+ *            %XX; in a model also '.', so that different names never give the same key.
  *
  * deeprec    DeepRec's processor: a string per row, key = version, feature, key, value = float32
- *            [dim].  Database 0 or 1 serves, the one with `active` = "1"; `model_version` is "full,
- *            latest" without the blank.  A feature is the index of its KvVarHandleOp among those of
- *            the graph.
+ *            [dim].  Database 0 or 1 serves, the one with `active` = "1"; `model_version` is
+ *            "full,latest".  A feature is the index of its KvVarHandleOp among those of the graph.
  *
  * hps        NVIDIA's Hierarchical Parameter Server: hashes hps_et{hps_et.<model>.<table>/p<i>}v,
  *            field = the key's 4 or 8 bytes, value = float32 [dim].
@@ -60,15 +58,15 @@ bool sp_redis_layout_find(sp_redis_layout *out, const char *name);
 
 /* ------------------------------------------------------------ ours */
 
-/* A version as its record says it. */
+/* The content of a version's record. */
 typedef struct sp_redis_version {
-	int64_t full;      /* step of the full checkpoint */
-	int64_t delta;     /* the newest delta when it was published; 0: none.  Only for people */
+	int64_t full;  /* step of the full checkpoint */
+	int64_t delta; /* the newest delta when it was published; 0: none.  For information only */
 	uint64_t checksum; /* sp_redis_checksum() */
 	size_t partitions; /* 1 .. SP_REDIS_MAX_PARTITIONS */
 	sp_row_format format;
 	int64_t former; /* of .current: the full checkpoint that was served before; -1: none */
-	int64_t left;   /* of .current: the newer one that was gone back from; 0: none */
+	int64_t left;   /* of .current: at a rollback, the newest full checkpoint; 0: none */
 } sp_redis_version;
 
 enum {
@@ -81,8 +79,8 @@ enum {
 #define SP_REDIS_ROWS_FIELD "#rows"
 
 /*
- * What identifies the rows in the hashes: `content`, which identifies those of the checkpoint, and
- * how they are divided and stored.
+ * Identifies the rows in the hashes: the checkpoint's rows (`content`), their partitions and
+ * format.
  */
 uint64_t sp_redis_checksum(uint64_t content, size_t partitions, sp_row_format format);
 
@@ -90,8 +88,8 @@ uint64_t sp_redis_checksum(uint64_t content, size_t partitions, sp_row_format fo
 void sp_redis_record_write(char out[SP_REDIS_MAX_RECORD], const sp_redis_version *version);
 
 /*
- * SP_CORRUPT if it is not a record.  Words that it does not know are skipped, so that a later
- * publisher may add some.
+ * SP_CORRUPT if it is not a record.  Unknown words are skipped, so that a later publisher may add
+ * some.
  */
 SP_MUST_CHECK sp_status sp_redis_record_read(sp_redis_version *out, sp_bytes record, sp_error *err);
 
@@ -121,16 +119,6 @@ size_t sp_redis_partition(uint64_t key, size_t partitions);
  * table whose keys are int32 has fields of 4 bytes in hps and tfra, and of 8 in ours.
  */
 size_t sp_redis_field(char out[8], int64_t key, size_t key_size);
-
-/* Reads a field back; false if it has neither 4 nor 8 bytes. */
-bool sp_redis_field_read(int64_t *key, sp_bytes field);
-
-/*
- * Decodes a row.  SP_CORRUPT if the value has the wrong size.  `elements` [dim] may have any
- * address that is a float's.
- */
-SP_MUST_CHECK sp_status sp_redis_row_decode(float *elements, sp_bytes value, sp_row_format format,
-					    size_t dim, sp_error *err);
 
 /* ------------------------------------------------------------ DeepRec's */
 

@@ -9,18 +9,18 @@
 #include "base/log.h"
 #include "storage/redis/publication_internal.h"
 
-/* What both layouts have in common: clients, locks, tables in turn. */
+/* What both layouts have in common: clients, the lock, tables one after the other. */
 
 enum {
-	SLICE_BYTES = 512 << 10, /* of a batch of rows, about */
+	SLICE_BYTES = 512 << 10, /* of a batch of rows, approximately */
 	DAY = 86400,
 	LOCK_SECONDS = 30,
 	PATIENCE_SECONDS = 30,
 	CLOSE_SECONDS = 2,
 };
 
-/* Redis's own words, and the client's, begin with its name. */
-static sp_status say_where(sp_error *err, sp_status status)
+/* Prefixes errors with "Redis"; those of the client begin with it. */
+static sp_status add_prefix(sp_error *err, sp_status status)
 {
 	if (status == SP_OK || err == NULL || strncmp(err->text, "Redis", 5) == 0)
 		return status;
@@ -37,7 +37,7 @@ static sp_status connect_to(sp_redis_client **out, const sp_redis_publication *p
 	SP_NEED_MEMORY(address, err, "an address");
 	*address = *p->options.address;
 	address->db = database;
-	/* A command that is slow because others fill Redis is no failure. */
+	/* A command may be slow because Redis is being filled; that is no failure. */
 	options.silence_ms = p->options.patience_seconds * 1000;
 	status = sp_redis_client_create(out, &options, err);
 	sp_redis_address_fini(address);
@@ -45,7 +45,7 @@ static sp_status connect_to(sp_redis_client **out, const sp_redis_publication *p
 	return status;
 }
 
-static void fill_in(sp_redis_publication_options *o)
+static void set_defaults(sp_redis_publication_options *o)
 {
 	if (o->keep_seconds == 0)
 		o->keep_seconds = DAY;
@@ -57,11 +57,11 @@ static void fill_in(sp_redis_publication_options *o)
 		o->version.format = SP_ROW_FP32;
 }
 
-static sp_status make_room(sp_redis_publication *p, sp_error *err)
+static sp_status allocate(sp_redis_publication *p, sp_error *err)
 {
 	size_t partitions = p->options.version.partitions;
 
-	p->order = sp_alloc_zero(SP_REDIS_SLICE, sizeof(*p->order));
+	p->order = sp_alloc_zero(SP_REDIS_MAX_SLICE, sizeof(*p->order));
 	p->ends = sp_alloc_zero(partitions + 1, sizeof(*p->ends));
 	SP_NEED_MEMORY(p->order != NULL && p->ends != NULL, err, "a publication");
 	return SP_OK;
@@ -93,9 +93,9 @@ static sp_status create(sp_redis_publication **out, const sp_redis_publication_o
 	p = sp_alloc_zero(1, sizeof(*p));
 	SP_NEED_MEMORY(p, err, "a publication");
 	p->options = *options;
-	fill_in(&p->options);
+	set_defaults(&p->options);
 	p->arena = sp_arena_create(64 << 10);
-	status = p->arena != NULL ? make_room(p, err) : sp_no_memory(err, "a publication");
+	status = p->arena != NULL ? allocate(p, err) : sp_no_memory(err, "a publication");
 	if (status == SP_OK)
 		status = connect_all(p, err);
 	if (status != SP_OK) {
@@ -117,7 +117,7 @@ sp_status sp_redis_publication_keep(const sp_redis_publication_options *options,
 	SP_TRY(create(&p, options, err));
 	status = sp_redis__versioned_keep(p, content, err);
 	sp_redis_publication_close(p);
-	return say_where(err, status);
+	return add_prefix(err, status);
 }
 
 sp_status sp_redis_publication_open(sp_redis_publication **out,
@@ -133,14 +133,14 @@ sp_status sp_redis_publication_open(sp_redis_publication **out,
 		sp_redis_publication_close(p);
 	else
 		*out = p;
-	return say_where(err, status);
+	return add_prefix(err, status);
 }
 
 /* ------------------------------------------------------------------ tables */
 
-static void forget_table(sp_redis_publication *p)
+static void reset_table(sp_redis_publication *p)
 {
-	sp_redis__forget_flight(p);
+	sp_redis__release_in_flight(p);
 	for (size_t i = 0; i < p->writing.sample_count; i++)
 		sp_free(p->writing.samples[i].row);
 	memset(&p->writing, 0, sizeof(p->writing));
@@ -153,8 +153,8 @@ static sp_status begin(sp_redis_publication *p, bool *is_there, sp_error *err)
 
 	w->row_size = sp_row_format_size(p->options.version.format, w->table.dim);
 	w->slice = SLICE_BYTES / (w->row_size + 1) + 1;
-	if (w->slice > SP_REDIS_SLICE)
-		w->slice = SP_REDIS_SLICE;
+	if (w->slice > SP_REDIS_MAX_SLICE)
+		w->slice = SP_REDIS_MAX_SLICE;
 	if (w->row_size + 1 > p->row_capacity) {
 		char *row = sp_alloc_resize(p->row, w->row_size + 1, 1);
 
@@ -169,7 +169,7 @@ static sp_status begin(sp_redis_publication *p, bool *is_there, sp_error *err)
 	w->table.name = p->names[p->name_count++];
 	sp_redis_client_counters(p->client, &counters);
 	w->losses = counters.losses;
-	SP_TRY(sp_redis__go_on(p, err));
+	SP_TRY(sp_redis__check_lock(p, err));
 	if (p->options.layout == SP_REDIS_DEEPREC)
 		SP_TRY(sp_redis__deeprec_begin(p, is_there, err));
 	else
@@ -185,7 +185,7 @@ sp_status sp_redis_publication_begin(sp_redis_publication *p,
 {
 	sp_status status;
 
-	forget_table(p);
+	reset_table(p);
 	p->writing.table = *table;
 	*is_there = false;
 	status = begin(p, is_there, err);
@@ -194,11 +194,11 @@ sp_status sp_redis_publication_begin(sp_redis_publication *p,
 
 sp_status sp_redis_publication_end(sp_redis_publication *p, sp_error *err)
 {
-	sp_status status = sp_redis__settle(p, err);
+	sp_status status = sp_redis__wait_all(p, err);
 
 	p->has_failed = p->has_failed || status != SP_OK;
 	if (status == SP_OK && p->writing.seen < p->writing.there)
-		status = sp_redis__begin_again(p, "there are fewer rows now", err);
+		status = sp_redis__restart_table(p, "there are fewer rows now", err);
 	if (status == SP_OK)
 		status = p->options.layout == SP_REDIS_DEEPREC ? sp_redis__deeprec_end(p, err)
 							       : sp_redis__versioned_end(p, err);
@@ -211,7 +211,7 @@ sp_status sp_redis_publication_finish(sp_redis_publication *p, sp_error *err)
 				   ? sp_redis__deeprec_finish(p, err)
 				   : sp_redis__versioned_finish(p, err);
 
-	return say_where(err, status);
+	return add_prefix(err, status);
 }
 
 sp_redis_publication_counts sp_redis_publication_counts_of(const sp_redis_publication *p)
@@ -219,14 +219,15 @@ sp_redis_publication_counts sp_redis_publication_counts_of(const sp_redis_public
 	return p->counts;
 }
 
-/* So that the next publication goes on from here. */
-static void note_progress(sp_redis_publication *p)
+/* Lets the next publication resume from here. */
+static void save_progress(sp_redis_publication *p)
 {
 	sp_error why;
 
 	if (p->writing.in_flight == 0 || p->has_failed || p->token[0] == '\0')
 		return;
-	if (sp_redis__settle(p, &why) != SP_OK || sp_redis__progress_write(p, false, &why) != SP_OK)
+	if (sp_redis__wait_all(p, &why) != SP_OK ||
+	    sp_redis__progress_write(p, false, &why) != SP_OK)
 		sp_log(SP_LOG_WARNING, "rows of table '%s' will be written again: %s",
 		       p->writing.table.name, why.text);
 }
@@ -235,11 +236,11 @@ void sp_redis_publication_close(sp_redis_publication *p)
 {
 	if (p == NULL)
 		return;
-	/* What is left to do is not worth a long wait. */
+	/* Closing must not take long. */
 	if (p->options.patience_seconds > CLOSE_SECONDS)
 		p->options.patience_seconds = CLOSE_SECONDS;
-	note_progress(p);
-	forget_table(p);
+	save_progress(p);
+	reset_table(p);
 	if (p->is_full && p->token[0] != '\0') {
 		if (p->options.layout == SP_REDIS_DEEPREC)
 			sp_redis__deeprec_delete(p);
@@ -257,24 +258,24 @@ void sp_redis_publication_close(sp_redis_publication *p)
 	sp_free(p);
 }
 
-sp_status sp_redis_publication_go_back(sp_redis_version *out,
-				       const sp_redis_publication_options *options, int64_t full,
-				       sp_error *err)
+sp_status sp_redis_publication_rollback(sp_redis_version *out,
+					const sp_redis_publication_options *options, int64_t full,
+					sp_error *err)
 {
 	sp_redis_publication *p;
 	sp_status status;
 
 	SP_TRY(create(&p, options, err));
 	status = options->layout == SP_REDIS_DEEPREC
-			 ? sp_redis__deeprec_go_back(out, p, full, err)
-			 : sp_redis__versioned_go_back(out, p, full, err);
+			 ? sp_redis__deeprec_rollback(out, p, full, err)
+			 : sp_redis__versioned_rollback(out, p, full, err);
 	sp_redis_publication_close(p);
-	return say_where(err, status);
+	return add_prefix(err, status);
 }
 
 /* ---------------------------------------------------------------- progress */
 
-/* The number after `name` in the text; 0 if it isn't there. */
+/* The number after `name` in the text; 0 if it is not there. */
 static uint64_t number_after(const char *text, const char *name)
 {
 	const char *at = strstr(text, name);
@@ -293,7 +294,7 @@ sp_status sp_redis__progress_read(sp_redis_progress *out, const sp_redis_publica
 	SP_TRY(sp_redis__batch_make(&batch, p->client, err));
 	SP_REDIS_COMMAND(batch, "HGET", p->tables, table);
 	SP_TRY(sp_redis__run(p, batch, err));
-	value = sp_redis_batch_answer(batch, 0);
+	value = sp_redis_batch_reply(batch, 0);
 	if (value->kind == SP_REDIS_STRING && value->size < sizeof(text)) {
 		memcpy(text, value->text, value->size);
 		text[value->size] = '\0';
@@ -322,10 +323,10 @@ sp_status sp_redis__progress_write(sp_redis_publication *p, bool done, sp_error 
 	return sp_redis__run_all(p, batch, err);
 }
 
-sp_status sp_redis__begin_again(sp_redis_publication *p, const char *why, sp_error *err)
+sp_status sp_redis__restart_table(sp_redis_publication *p, const char *why, sp_error *err)
 {
 	p->has_failed = true;
-	SP_TRY(sp_redis__settle(p, err));
+	SP_TRY(sp_redis__wait_all(p, err));
 	p->writing.acknowledged = 0;
 	SP_TRY(sp_redis__progress_write(p, false, err));
 	return sp_error_set(err, SP_IO, "the rows must be written again: %s", why);

@@ -39,12 +39,16 @@ void sp_redis__command(sp_redis_batch *batch, const char *const *words, size_t c
 
 sp_status sp_redis__run(const sp_redis_publication *p, sp_redis_batch *batch, sp_error *err)
 {
-	sp_redis_how how = {.deadline_ns = sp_clock_now_ns() + sp_redis__patience_ns(p)};
-	sp_status status = sp_redis_batch_submit(batch, &how, err);
+	sp_redis_submit_options options = {.deadline_ns = sp_clock_now_ns() +
+							  sp_redis__patience_ns(p)};
+	sp_status status = sp_redis_batch_submit(batch, &options, err);
 
-	/* At the deadline the client says why there is no answer, if it knows. */
+	/*
+	 * Waits a little longer than the deadline, so that the client can say why there is no
+	 * reply.
+	 */
 	if (status == SP_OK)
-		status = sp_redis_batch_wait(batch, how.deadline_ns + GRACE_MS * MS, err);
+		status = sp_redis_batch_wait(batch, options.deadline_ns + GRACE_MS * MS, err);
 	if (status != SP_OK)
 		sp_redis_batch_release(batch);
 	return status;
@@ -70,7 +74,7 @@ sp_status sp_redis__get(const char **out, const sp_redis_publication *p, sp_redi
 	status = sp_redis__run(p, batch, err);
 	if (status != SP_OK)
 		return sp_error_prefix(err, status, "key %s", key);
-	value = sp_redis_batch_answer(batch, 0);
+	value = sp_redis_batch_reply(batch, 0);
 	if (value->kind == SP_REDIS_STRING) {
 		*out = sp_arena_text(p->arena, (sp_bytes){value->text, value->size});
 		if (*out == NULL)
@@ -82,7 +86,7 @@ sp_status sp_redis__get(const char **out, const sp_redis_publication *p, sp_redi
 
 /* ------------------------------------------------------------ the lock */
 
-/* A renewal and a release must not touch the lock of somebody who took it after ours had ended. */
+/* Neither may touch the lock of a publisher that took it after ours had expired. */
 static const char renew_script[] = "if redis.call('get',KEYS[1])==ARGV[1] then "
 				   "return redis.call('expire',KEYS[1],ARGV[2]) else return 0 end";
 static const char release_script[] = "if redis.call('get',KEYS[1])==ARGV[1] then "
@@ -102,7 +106,7 @@ static void make_token(sp_redis_publication *p)
 			 number[1]);
 }
 
-/* *is_ours also if the answer to an earlier attempt was lost. */
+/* Also finds that an earlier attempt succeeded whose reply was lost. */
 static sp_status try_lock(bool *is_ours, sp_redis_publication *p, sp_error *err)
 {
 	const char *holder;
@@ -133,9 +137,9 @@ static void sleep_ns(int64_t ns)
 sp_status sp_redis__lock(sp_redis_publication *p, sp_redis_client *client, const char *key,
 			 sp_error *err)
 {
-	/* A lock that nobody renews has ended by then. */
+	/* A lock that is not renewed has expired by then. */
 	int64_t last = sp_clock_now_ns() + (p->options.lock_seconds + 1) * SECOND;
-	bool is_ours = false, is_told = false;
+	bool is_ours = false, is_logged = false;
 	sp_status status;
 
 	p->lock_client = client;
@@ -149,9 +153,9 @@ sp_status sp_redis__lock(sp_redis_publication *p, sp_redis_client *client, const
 		if (status != SP_OK || !p->options.waits || sp_clock_now_ns() > last ||
 		    is_stopped(p))
 			break;
-		if (!is_told)
+		if (!is_logged)
 			sp_log(SP_LOG_INFO, "another publisher holds key %s: waiting", key);
-		is_told = true;
+		is_logged = true;
 		sleep_ns(SECOND / 5);
 	}
 	p->token[0] = '\0';
@@ -159,7 +163,7 @@ sp_status sp_redis__lock(sp_redis_publication *p, sp_redis_client *client, const
 			       : sp_error_set(err, SP_BUSY, "another publisher holds key %s", key);
 }
 
-/* Returns whether the script answered 1. */
+/* *done: whether the script returned 1. */
 static sp_status run_script(bool *done, sp_redis_publication *p, const char *script, sp_error *err)
 {
 	sp_redis_batch *batch;
@@ -169,7 +173,7 @@ static sp_status run_script(bool *done, sp_redis_publication *p, const char *scr
 	SP_TRY(sp_redis__batch_make(&batch, p->lock_client, err));
 	SP_REDIS_COMMAND(batch, "EVAL", script, "1", p->lock, p->token, seconds);
 	SP_TRY(sp_redis__run(p, batch, err));
-	*done = sp_redis_batch_answer(batch, 0)->integer == 1;
+	*done = sp_redis_batch_reply(batch, 0)->integer == 1;
 	sp_redis_batch_release(batch);
 	return SP_OK;
 }
@@ -187,7 +191,7 @@ sp_status sp_redis__renew(sp_redis_publication *p, sp_error *err)
 	return SP_OK;
 }
 
-sp_status sp_redis__go_on(sp_redis_publication *p, sp_error *err)
+sp_status sp_redis__check_lock(sp_redis_publication *p, sp_error *err)
 {
 	if (is_stopped(p))
 		return sp_error_set(err, SP_BUSY, "publishing was stopped");

@@ -6,12 +6,12 @@
 #include "storage/redis/publication_internal.h"
 
 /*
- * DeepRec's layout.  Its processors read two databases, of which one is active; the other is
- * emptied, filled, and made active.  `active` and `model_version` of both change in one script, so
- * that no processor sees a moment between.
+ * DeepRec's layout.  Its processors read two databases, of which one is active; a publication
+ * empties the other one, fills it, and makes it active.  `active` and `model_version` of both
+ * change in one script, so that no processor sees an intermediate state.
  */
 
-/* Of a database that a publication fills: which version, and how far its tables are. */
+/* In a database that a publication fills: its version, and the progress of its tables. */
 #define PROGRESS_KEY  "serving_processor_publication"
 #define VERSION_FIELD "version of the publication"
 
@@ -22,7 +22,7 @@ typedef struct database {
 	int64_t full;        /* -1: none */
 } database;
 
-static sp_status look_at(database *out, sp_redis_publication *p, sp_redis_client *client,
+static sp_status inspect(database *out, sp_redis_publication *p, sp_redis_client *client,
 			 sp_error *err)
 {
 	const char *active;
@@ -38,7 +38,7 @@ static sp_status look_at(database *out, sp_redis_publication *p, sp_redis_client
 	return SP_OK;
 }
 
-/* The database that serves; -1: none does. */
+/* The active database; -1: none is. */
 static sp_status find_serving(int64_t *out, database found[2], sp_redis_publication *p,
 			      sp_error *err)
 {
@@ -48,13 +48,15 @@ static sp_status find_serving(int64_t *out, database found[2], sp_redis_publicat
 		clients[0] = p->other_client;
 		clients[1] = p->client;
 	}
-	SP_TRY(look_at(&found[0], p, clients[0], err));
-	SP_TRY(look_at(&found[1], p, clients[1], err));
+	SP_TRY(inspect(&found[0], p, clients[0], err));
+	SP_TRY(inspect(&found[1], p, clients[1], err));
 	*out = found[0].is_active ? 0 : found[1].is_active ? 1 : -1;
 	return SP_OK;
 }
 
-/* Takes the lock where a DeepRec processor does, in the database that serves; writes to the other.
+/*
+ * Takes the lock in the active database, as DeepRec's processors do; the other one becomes
+ * p->client.
  */
 static sp_status lock(sp_redis_publication *p, database found[2], int64_t *serving, sp_error *err)
 {
@@ -81,7 +83,7 @@ static sp_status integer_of(int64_t *out, sp_redis_publication *p, sp_redis_batc
 			    sp_error *err)
 {
 	SP_TRY(sp_redis__run(p, batch, err));
-	*out = sp_redis_batch_answer(batch, 0)->integer;
+	*out = sp_redis_batch_reply(batch, 0)->integer;
 	sp_redis_batch_release(batch);
 	return SP_OK;
 }
@@ -95,7 +97,7 @@ static sp_status count_keys(int64_t *out, sp_redis_publication *p, sp_error *err
 	return integer_of(out, p, batch, err);
 }
 
-/* How many of the keys that are not rows are there. */
+/* The number of keys that are not rows. */
 static sp_status count_others(int64_t *out, sp_redis_publication *p, sp_error *err)
 {
 	sp_redis_batch *batch;
@@ -106,37 +108,37 @@ static sp_status count_others(int64_t *out, sp_redis_publication *p, sp_error *e
 	return integer_of(out, p, batch, err);
 }
 
-static void describe(char out[64], const sp_redis_publication *p)
+static void name_progress(char out[64], const sp_redis_publication *p)
 {
 	snprintf(out, 64, "%" PRId64 "-%016" PRIx64, p->options.version.full,
 		 p->options.version.checksum);
 }
 
 /* Whether the database has a publication of this version, complete or not. */
-static sp_status holds_version(bool *out, sp_redis_publication *p, sp_redis_client *client,
-			       sp_error *err)
+static sp_status has_version(bool *out, sp_redis_publication *p, sp_redis_client *client,
+			     sp_error *err)
 {
 	const sp_redis_value *value;
 	sp_redis_batch *batch;
 	char version[64];
 
-	describe(version, p);
+	name_progress(version, p);
 	SP_TRY(sp_redis__batch_make(&batch, client, err));
 	SP_REDIS_COMMAND(batch, "HGET", PROGRESS_KEY, VERSION_FIELD);
 	SP_TRY(sp_redis__run(p, batch, err));
-	value = sp_redis_batch_answer(batch, 0);
+	value = sp_redis_batch_reply(batch, 0);
 	*out = value->kind == SP_REDIS_STRING && value->size == strlen(version) &&
 	       memcmp(value->text, version, value->size) == 0;
 	sp_redis_batch_release(batch);
 	return SP_OK;
 }
 
-/* Where no database serves yet, the lock lies in the one that is emptied. */
+/* If no database is active yet, the lock is in the one that is emptied. */
 static const char empty_script[] = "if redis.call('get',KEYS[1])~=ARGV[1] then return 0 end "
 				   "redis.call('flushdb','async') "
 				   "redis.call('set',KEYS[1],ARGV[1],'ex',ARGV[2]) return 1";
 
-/* FLUSHDB takes everything: nothing but what a publication has left may be there. */
+/* FLUSHDB deletes everything, so the database may hold nothing but what a publication has left. */
 static sp_status empty(sp_redis_publication *p, const database *found, sp_error *err)
 {
 	int64_t keys, others;
@@ -152,7 +154,7 @@ static sp_status empty(sp_redis_publication *p, const database *found, sp_error 
 				    " keys and neither 'active' nor 'model_version': it isn't "
 				    "DeepRec's, and is not emptied",
 				    p->database, keys);
-	describe(version, p);
+	name_progress(version, p);
 	snprintf(seconds, sizeof(seconds), "%" PRId64, p->options.lock_seconds);
 	SP_TRY(sp_redis__batch_make(&batch, p->client, err));
 	if (p->lock_client == p->client)
@@ -181,7 +183,7 @@ sp_status sp_redis__deeprec_open(sp_redis_publication *p, sp_error *err)
 				    "version %" PRId64 " is active, which is newer than %" PRId64
 				    "; 'serving_tool publish --rollback' goes back",
 				    found[serving].full, p->options.version.full);
-	SP_TRY(holds_version(&is_ours, p, p->client, err));
+	SP_TRY(has_version(&is_ours, p, p->client, err));
 	return is_ours ? SP_OK : empty(p, &found[p->database], err);
 }
 
@@ -221,7 +223,7 @@ static const char switch_script[] =
 	"redis.call('select',ARGV[3]) "
 	"redis.call('set','active','0') return 1";
 
-/* version "": stays as it is. */
+/* version "": model_version is not changed. */
 static sp_status make_active(sp_redis_publication *p, const char *version, sp_error *err)
 {
 	const char *to = p->database == 0 ? "0" : "1", *from = p->database == 0 ? "1" : "0";
@@ -238,8 +240,8 @@ static sp_status make_active(sp_redis_publication *p, const char *version, sp_er
 }
 
 /*
- * The number after the comma is 0 without a delta, as DeepRec writes it.  A row of a repeated key
- * counts once, so there may be fewer rows than were written; every table's rows were compared.
+ * The number after the comma is 0 without a delta, as DeepRec writes it.  A repeated key is one
+ * row, so there may be fewer rows than were written; the rows of each table were compared before.
  */
 sp_status sp_redis__deeprec_finish(sp_redis_publication *p, sp_error *err)
 {
@@ -279,8 +281,8 @@ void sp_redis__deeprec_delete(sp_redis_publication *p)
 		       p->database, why.text);
 }
 
-sp_status sp_redis__deeprec_go_back(sp_redis_version *out, sp_redis_publication *p, int64_t full,
-				    sp_error *err)
+sp_status sp_redis__deeprec_rollback(sp_redis_version *out, sp_redis_publication *p, int64_t full,
+				     sp_error *err)
 {
 	database found[2];
 	int64_t serving, there;

@@ -8,22 +8,22 @@
 #include "storage/redis/publication_internal.h"
 
 /*
- * Rows on their way to Redis.  A slice of rows becomes a batch of commands, HSET for each partition
- * or one MSET; several batches are in flight, and are waited for in order, so that progress is a
- * number of rows.
+ * Writes rows.  A slice of rows becomes a batch of commands: an HSET for each partition, or one
+ * MSET.  Several batches are in flight; they are waited for in order, so that progress is a number
+ * of rows.
  */
 
 #define SECOND INT64_C(1000000000)
 
-enum { NOTE_NS = 1000000000 }; /* between two notes of the progress */
+enum { SAVE_NS = 1000000000 }; /* between two writes of the progress */
 
 /* -------------------------------------------------------------- in flight */
 
 /* "OOM command not allowed ...": Redis is out of memory. */
-static bool tells_of_memory(const sp_redis_batch *batch)
+static bool is_out_of_memory(const sp_redis_batch *batch)
 {
 	for (size_t i = 0; i < sp_redis_batch_count(batch); i++) {
-		const sp_redis_value *value = sp_redis_batch_answer(batch, i);
+		const sp_redis_value *value = sp_redis_batch_reply(batch, i);
 
 		if (value->kind == SP_REDIS_ERROR &&
 		    sp_bytes_starts_with((sp_bytes){value->text, value->size}, "OOM"))
@@ -33,45 +33,45 @@ static bool tells_of_memory(const sp_redis_batch *batch)
 }
 
 /* Waits for the oldest batch. */
-static sp_status settle_one(sp_redis_publication *p, sp_error *err)
+static sp_status wait_oldest(sp_redis_publication *p, sp_error *err)
 {
 	sp_redis_writing *w = &p->writing;
-	sp_redis_batch *batch = w->flight[w->first];
+	sp_redis_batch *batch = w->batches[w->first];
 	int64_t deadline = sp_clock_now_ns() + 2 * sp_redis__patience_ns(p);
 	sp_status status = sp_redis_batch_wait(batch, deadline, err);
 
 	if (status == SP_OK) {
 		for (size_t i = 0; i < sp_redis_batch_count(batch); i++) {
-			const sp_redis_value *value = sp_redis_batch_answer(batch, i);
+			const sp_redis_value *value = sp_redis_batch_reply(batch, i);
 
 			if (value->kind == SP_REDIS_INTEGER) /* fields that HSET has added */
 				w->distinct += (uint64_t)value->integer;
 		}
-		w->acknowledged += w->flight_rows[w->first];
-		w->acknowledged_crc = w->flight_crc[w->first];
+		w->acknowledged += w->batch_rows[w->first];
+		w->acknowledged_crc = w->batch_crc[w->first];
 	} else if (status == SP_IO) {
-		p->is_full = p->is_full || tells_of_memory(batch);
+		p->is_full = p->is_full || is_out_of_memory(batch);
 	}
 	sp_redis_batch_release(batch);
-	w->first = (w->first + 1) % SP_REDIS_FLIGHT;
+	w->first = (w->first + 1) % SP_REDIS_MAX_IN_FLIGHT;
 	w->in_flight--;
 	return status;
 }
 
-sp_status sp_redis__settle(sp_redis_publication *p, sp_error *err)
+sp_status sp_redis__wait_all(sp_redis_publication *p, sp_error *err)
 {
 	while (p->writing.in_flight != 0)
-		SP_TRY(settle_one(p, err));
+		SP_TRY(wait_oldest(p, err));
 	return SP_OK;
 }
 
-void sp_redis__forget_flight(sp_redis_publication *p)
+void sp_redis__release_in_flight(sp_redis_publication *p)
 {
 	sp_redis_writing *w = &p->writing;
 
 	for (; w->in_flight != 0; w->in_flight--) {
-		sp_redis_batch_release(w->flight[w->first]);
-		w->first = (w->first + 1) % SP_REDIS_FLIGHT;
+		sp_redis_batch_release(w->batches[w->first]);
+		w->first = (w->first + 1) % SP_REDIS_MAX_IN_FLIGHT;
 	}
 }
 
@@ -90,8 +90,8 @@ static bool is_sampled(const sp_redis_writing *w, int64_t key)
 	return (mix(key) & ((UINT64_C(1) << w->sample_bits) - 1)) == 0;
 }
 
-/* Half of the keys are no longer sampled. */
-static void thin_out(sp_redis_writing *w)
+/* Samples half as many keys as before. */
+static void halve_samples(sp_redis_writing *w)
 {
 	size_t kept = 0;
 
@@ -114,7 +114,7 @@ static sp_status sample(sp_redis_publication *p, int64_t key, const float *row, 
 	while (i < w->sample_count && w->samples[i].key != key)
 		i++;
 	while (i == w->sample_count && w->sample_count == SP_REDIS_SAMPLES && is_sampled(w, key)) {
-		thin_out(w);
+		halve_samples(w);
 		i = w->sample_count;
 	}
 	if (!is_sampled(w, key))
@@ -130,10 +130,10 @@ static sp_status sample(sp_redis_publication *p, int64_t key, const float *row, 
 
 /* ------------------------------------------------------------------ slices */
 
-/* Rows of a slice: their keys, and where they are. */
+/* A slice of rows; the rows themselves are the caller's. */
 typedef struct slice {
-	int64_t keys[SP_REDIS_SLICE];
-	const float *rows[SP_REDIS_SLICE];
+	int64_t keys[SP_REDIS_MAX_SLICE];
+	const float *rows[SP_REDIS_MAX_SLICE];
 	size_t count;
 	uint32_t crc; /* of all rows up to its last */
 } slice;
@@ -145,7 +145,7 @@ static void add_row(sp_redis_publication *p, sp_redis_batch *batch, const slice 
 	sp_redis_batch_add(batch, p->row, p->writing.row_size);
 }
 
-/* Sorts the rows by partition, those of one in their order. */
+/* A stable counting sort of the rows by partition. */
 static void sort(sp_redis_publication *p, const slice *s)
 {
 	size_t partitions = p->options.version.partitions;
@@ -191,7 +191,7 @@ static void fill_hashes(sp_redis_publication *p, sp_redis_batch *batch, const sl
 	}
 }
 
-/* As DeepRec routes a key; it never stores a negative one of a table with parts. */
+/* As DeepRec routes a key; it never stores a negative key of a table with several parts. */
 static bool find_feature(uint64_t *out, const sp_redis_publication_table *table, int64_t key)
 {
 	int64_t part = table->feature_count > 1 ? key % 1000 % (int64_t)table->feature_count : 0;
@@ -224,12 +224,12 @@ static void fill_strings(sp_redis_publication *p, sp_redis_batch *batch, const s
 		}
 }
 
-/* Sleeps for as long as the rows so far last at the allowed rate. */
+/* Waits until the next rows may be sent at the allowed rate. */
 static sp_status pace(sp_redis_publication *p, size_t rows, sp_error *err)
 {
 	int64_t now = sp_clock_now_ns();
 
-	SP_TRY(sp_redis__go_on(p, err));
+	SP_TRY(sp_redis__check_lock(p, err));
 	if (p->options.rows_per_second == 0)
 		return SP_OK;
 	while (now < p->paid_ns) {
@@ -237,7 +237,7 @@ static sp_status pace(sp_redis_publication *p, size_t rows, sp_error *err)
 		struct timespec time = {.tv_nsec = (long)pause};
 
 		nanosleep(&time, NULL);
-		SP_TRY(sp_redis__go_on(p, err));
+		SP_TRY(sp_redis__check_lock(p, err));
 		now = sp_clock_now_ns();
 	}
 	p->paid_ns = now + (int64_t)rows * SECOND / p->options.rows_per_second;
@@ -246,9 +246,9 @@ static sp_status pace(sp_redis_publication *p, size_t rows, sp_error *err)
 
 static sp_status send_slice(sp_redis_publication *p, const slice *s, sp_error *err)
 {
-	sp_redis_how how = {.deadline_ns = 0};
+	sp_redis_submit_options options = {.deadline_ns = 0};
 	sp_redis_writing *w = &p->writing;
-	size_t at = (w->first + w->in_flight) % SP_REDIS_FLIGHT;
+	size_t at = (w->first + w->in_flight) % SP_REDIS_MAX_IN_FLIGHT;
 	sp_redis_batch *batch;
 	sp_status status;
 
@@ -262,8 +262,9 @@ static sp_status send_slice(sp_redis_publication *p, const slice *s, sp_error *e
 		fill_hashes(p, batch, s);
 	p->counts.rows_sent += s->count;
 	p->counts.bytes_sent += sp_redis_batch_size(batch);
-	how.deadline_ns = sp_clock_now_ns() + sp_redis__patience_ns(p);
-	status = sp_redis_batch_count(batch) != 0 ? sp_redis_batch_submit(batch, &how, err) : SP_OK;
+	options.deadline_ns = sp_clock_now_ns() + sp_redis__patience_ns(p);
+	status = sp_redis_batch_count(batch) != 0 ? sp_redis_batch_submit(batch, &options, err)
+						  : SP_OK;
 	if (status != SP_OK || sp_redis_batch_count(batch) == 0) {
 		if (status == SP_OK) {
 			w->acknowledged += s->count;
@@ -272,18 +273,18 @@ static sp_status send_slice(sp_redis_publication *p, const slice *s, sp_error *e
 		sp_redis_batch_release(batch);
 		return status;
 	}
-	w->flight[at] = batch;
-	w->flight_rows[at] = s->count;
-	w->flight_crc[at] = s->crc;
-	if (++w->in_flight == SP_REDIS_FLIGHT)
-		SP_TRY(settle_one(p, err));
-	if (sp_clock_now_ns() < w->noted_ns + NOTE_NS)
+	w->batches[at] = batch;
+	w->batch_rows[at] = s->count;
+	w->batch_crc[at] = s->crc;
+	if (++w->in_flight == SP_REDIS_MAX_IN_FLIGHT)
+		SP_TRY(wait_oldest(p, err));
+	if (sp_clock_now_ns() < w->saved_ns + SAVE_NS)
 		return SP_OK;
-	w->noted_ns = sp_clock_now_ns();
+	w->saved_ns = sp_clock_now_ns();
 	return sp_redis__progress_write(p, false, err);
 }
 
-/* A row is counted; *is_there: it was acknowledged before. */
+/* Counts a row and updates the checksum; *is_there: the row was acknowledged before. */
 static sp_status count_row(bool *is_there, sp_redis_publication *p, int64_t key, const void *row,
 			   sp_error *err)
 {
@@ -296,7 +297,7 @@ static sp_status count_row(bool *is_there, sp_redis_publication *p, int64_t key,
 	p->counts.rows_there += *is_there;
 	w->seen++;
 	if (w->seen == w->there && w->crc != w->there_crc)
-		return sp_redis__begin_again(p, "those that were written before are others", err);
+		return sp_redis__restart_table(p, "those that were written before are others", err);
 	return is_sampled(w, key) ? sample(p, key, row, err) : SP_OK;
 }
 
@@ -324,7 +325,7 @@ static sp_status put(sp_redis_publication *p, const int64_t *keys, const char *r
 		}
 	}
 	SP_TRY(send_slice(p, &s, err));
-	return sp_redis__go_on(p, err);
+	return sp_redis__check_lock(p, err);
 }
 
 sp_status sp_redis_publication_put(sp_redis_publication *p, const int64_t *keys, const void *rows,
@@ -338,7 +339,7 @@ sp_status sp_redis_publication_put(sp_redis_publication *p, const int64_t *keys,
 
 /* ------------------------------------------------------------- reading back */
 
-static void ask_for(sp_redis_publication *p, sp_redis_batch *batch, int64_t key)
+static void add_get(sp_redis_publication *p, sp_redis_batch *batch, int64_t key)
 {
 	sp_redis_writing *w = &p->writing;
 	char name[SP_REDIS_DEEPREC_KEY_MAX], field[8];
@@ -367,7 +368,7 @@ static sp_status compare(const sp_redis_publication *p, const sp_redis_batch *ba
 	const sp_redis_writing *w = &p->writing;
 
 	for (size_t i = 0; i < w->sample_count; i++) {
-		const sp_redis_value *value = sp_redis_batch_answer(batch, i);
+		const sp_redis_value *value = sp_redis_batch_reply(batch, i);
 		bool is_negative = w->table.feature_count > 1 && w->samples[i].key < 0;
 
 		if (is_negative && value->kind == SP_REDIS_NIL)
@@ -392,7 +393,7 @@ sp_status sp_redis__compare_samples(sp_redis_publication *p, sp_error *err)
 		return SP_OK;
 	SP_TRY(sp_redis__batch_make(&batch, p->client, err));
 	for (size_t i = 0; i < p->writing.sample_count; i++)
-		ask_for(p, batch, p->writing.samples[i].key);
+		add_get(p, batch, p->writing.samples[i].key);
 	SP_TRY(sp_redis__run(p, batch, err));
 	status = compare(p, batch, err);
 	p->counts.rows_compared += p->writing.sample_count;

@@ -7,9 +7,9 @@
 #include "storage/redis/publication_internal.h"
 
 /*
- * Our layout.  Order is all: rows, marks, the version's record, `current`; and at its end the
- * record before the rows.  Every step can be done again, and a step that was never done leaves
- * keys that expire.
+ * Our layout.  A version is published in this order: rows, marks, the version's record, `current`;
+ * it expires in the order record, rows.  Every step may be repeated, and if a later step is never
+ * done, the keys written so far expire.
  */
 
 /* --------------------------------------------------------------- one table */
@@ -29,15 +29,15 @@ static sp_status name_hashes(const char ***out, const sp_redis_publication *p, c
 	return SP_OK;
 }
 
-/* What the hashes of a table hold. */
+/* The state of a table's hashes. */
 typedef struct state {
 	uint64_t rows;
 	size_t present;  /* hashes */
-	size_t complete; /* of them have the mark and as many rows as they say */
-	const char *bad; /* the first that isn't complete; NULL: none */
+	size_t complete; /* of these have the mark and as many rows as "#rows" says */
+	const char *bad; /* the first one that is not complete; NULL: none */
 } state;
 
-/* The number a field has; UINT64_MAX if it is absent or no number. */
+/* The number in a field; UINT64_MAX: it is absent or not a number. */
 static uint64_t number_of(const sp_redis_value *value)
 {
 	char text[24];
@@ -49,7 +49,7 @@ static uint64_t number_of(const sp_redis_value *value)
 	return strtoull(text, NULL, 10);
 }
 
-/* From the answers to HLEN and HMGET of a hash. */
+/* Adds a hash to the state, by the replies to its HLEN and HMGET. */
 static void add_to_state(state *out, const sp_redis_value *length, const sp_redis_value *fields,
 			 const char *mark, const char *name)
 {
@@ -67,7 +67,7 @@ static void add_to_state(state *out, const sp_redis_value *length, const sp_redi
 		out->bad = name;
 }
 
-static sp_status look_at(state *out, sp_redis_publication *p, const char *const *hashes,
+static sp_status inspect(state *out, sp_redis_publication *p, const char *const *hashes,
 			 const sp_redis_version *version, sp_error *err)
 {
 	char mark[SP_REDIS_MARK_SIZE + 1];
@@ -86,13 +86,13 @@ static sp_status look_at(state *out, sp_redis_publication *p, const char *const 
 	if (status != SP_OK)
 		return sp_error_prefix(err, status, "key %s and others like it", hashes[0]);
 	for (size_t i = 0; i < version->partitions; i++)
-		add_to_state(out, sp_redis_batch_answer(batch, 2 * i),
-			     sp_redis_batch_answer(batch, 2 * i + 1), mark, hashes[i]);
+		add_to_state(out, sp_redis_batch_reply(batch, 2 * i),
+			     sp_redis_batch_reply(batch, 2 * i + 1), mark, hashes[i]);
 	sp_redis_batch_release(batch);
 	return SP_OK;
 }
 
-/* Runs one command with each key: NAME KEY, or NAME KEY ARGUMENT. */
+/* Runs a command for each key: NAME KEY, or NAME KEY ARGUMENT. */
 static sp_status for_each_key(sp_redis_publication *p, const char *const *keys, size_t count,
 			      const char *name, const char *argument, sp_error *err)
 {
@@ -108,8 +108,8 @@ static sp_status for_each_key(sp_redis_publication *p, const char *const *keys, 
 }
 
 /*
- * A hash is there from the beginning, so that it can be told to expire.  Those of a version that is
- * complete do not: they are being repaired.
+ * Creates all hashes, so that they can be told to expire.  Those of a complete version, which is
+ * being repaired, do not expire.
  */
 static sp_status start_hashes(sp_redis_publication *p, sp_error *err)
 {
@@ -130,8 +130,8 @@ static sp_status start_hashes(sp_redis_publication *p, sp_error *err)
 }
 
 /*
- * Rows that were acknowledged are not sent again if all of them are still there.  What is there of
- * others stays: it is the same.
+ * Rows that were acknowledged are not sent again if all of them are still there.  Other rows that
+ * are there stay: they are the same.
  */
 sp_status sp_redis__versioned_begin(sp_redis_publication *p, bool *is_there, sp_error *err)
 {
@@ -140,7 +140,7 @@ sp_status sp_redis__versioned_begin(sp_redis_publication *p, bool *is_there, sp_
 	state found;
 
 	SP_TRY(name_hashes(&w->hashes, p, w->table.name, &p->options.version, err));
-	SP_TRY(look_at(&found, p, w->hashes, &p->options.version, err));
+	SP_TRY(inspect(&found, p, w->hashes, &p->options.version, err));
 	SP_TRY(sp_redis__progress_read(&progress, p, w->table.name, err));
 	if (progress.done && found.bad == NULL && found.rows == progress.distinct) {
 		*is_there = true;
@@ -163,8 +163,8 @@ sp_status sp_redis__versioned_begin(sp_redis_publication *p, bool *is_there, sp_
 }
 
 /*
- * Counts what is there.  Answers that were lost with a connection leave open how many fields were
- * added, and in which order rows of one key were written.
+ * Compares the number of rows with what was written.  If replies were lost with a connection, it is
+ * unknown how many fields were added, and in which order several rows of a key were written.
  */
 static sp_status check_count(sp_redis_publication *p, const state *found, sp_error *err)
 {
@@ -182,7 +182,7 @@ static sp_status check_count(sp_redis_publication *p, const state *found, sp_err
 				    (unsigned long long)found->rows,
 				    (unsigned long long)w->distinct);
 	if (was_cut && found->rows != w->seen)
-		return sp_redis__begin_again(
+		return sp_redis__restart_table(
 			p, "the connection was lost, and some keys have several rows", err);
 	w->distinct = found->rows;
 	return SP_OK;
@@ -205,10 +205,13 @@ static sp_status write_marks(sp_redis_publication *p, sp_error *err)
 	SP_TRY(sp_redis__run(p, lengths, err));
 	status = sp_redis__batch_make(&batch, p->client, err);
 	for (size_t i = 0; status == SP_OK && i < partitions; i++) {
-		/* One field is the number of rows, and in a table that is repaired one the mark. */
+		/*
+		 * Two fields are not rows: the number of rows and, if the table is being repaired,
+		 * the mark.
+		 */
 		snprintf(rows, sizeof(rows), "%" PRId64,
-			 sp_redis_batch_answer(lengths, 2 * i)->integer - 1 -
-				 sp_redis_batch_answer(lengths, 2 * i + 1)->integer);
+			 sp_redis_batch_reply(lengths, 2 * i)->integer - 1 -
+				 sp_redis_batch_reply(lengths, 2 * i + 1)->integer);
 		SP_REDIS_COMMAND(batch, "HSET", hashes[i], SP_REDIS_ROWS_FIELD, rows,
 				 SP_REDIS_MARK_FIELD, mark);
 	}
@@ -220,7 +223,7 @@ sp_status sp_redis__versioned_end(sp_redis_publication *p, sp_error *err)
 {
 	state found;
 
-	SP_TRY(look_at(&found, p, p->writing.hashes, &p->options.version, err));
+	SP_TRY(inspect(&found, p, p->writing.hashes, &p->options.version, err));
 	SP_TRY(check_count(p, &found, err));
 	SP_TRY(sp_redis__compare_samples(p, err));
 	SP_TRY(write_marks(p, err));
@@ -239,7 +242,7 @@ static sp_status name_version(const char **record, const char **tables,
 	return SP_OK;
 }
 
-/* Texts of an array's elements, in the arena. */
+/* The elements of an array reply, copied to the arena. */
 static sp_status list_of(sp_redis_tables *out, sp_redis_publication *p, const char *command,
 			 const char *key, sp_error *err)
 {
@@ -251,7 +254,7 @@ static sp_status list_of(sp_redis_tables *out, sp_redis_publication *p, const ch
 	SP_TRY(sp_redis__batch_make(&batch, p->client, err));
 	SP_REDIS_COMMAND(batch, command, key);
 	SP_TRY(sp_redis__run(p, batch, err));
-	value = sp_redis_batch_answer(batch, 0);
+	value = sp_redis_batch_reply(batch, 0);
 	if (value->kind == SP_REDIS_ARRAY && value->integer > 0) {
 		out->count = (size_t)value->integer;
 		out->names = sp_arena_array(p->arena, out->count, sizeof(*out->names));
@@ -268,18 +271,18 @@ static sp_status list_of(sp_redis_tables *out, sp_redis_publication *p, const ch
 	return status;
 }
 
-/* All tables are complete, and no key of theirs expires any more. */
-static sp_status hold(sp_redis_publication *p, const sp_redis_version *version,
-		      const sp_redis_tables *tables, sp_error *err)
+/* Makes all tables' keys persistent, and fails if a table is not complete. */
+static sp_status persist_tables(sp_redis_publication *p, const sp_redis_version *version,
+				const sp_redis_tables *tables, sp_error *err)
 {
 	const char **hashes;
 	state found;
 
 	for (size_t i = 0; i < tables->count; i++) {
-		SP_TRY(sp_redis__go_on(p, err));
+		SP_TRY(sp_redis__check_lock(p, err));
 		SP_TRY(name_hashes(&hashes, p, tables->names[i], version, err));
 		SP_TRY(for_each_key(p, hashes, version->partitions, "PERSIST", NULL, err));
-		SP_TRY(look_at(&found, p, hashes, version, err));
+		SP_TRY(inspect(&found, p, hashes, version, err));
 		if (found.bad != NULL)
 			return sp_error_set(err, SP_CORRUPT,
 					    "key %s of table '%s' is gone or has lost rows: does "
@@ -289,7 +292,7 @@ static sp_status hold(sp_redis_publication *p, const sp_redis_version *version,
 	return SP_OK;
 }
 
-/* Rows and what leads to them: who finds the record finds the rows. */
+/* Rows expire a minute after the record, so that whoever finds the record finds the rows. */
 static sp_status expire_rows(sp_redis_publication *p, const sp_redis_version *version,
 			     const char *name, sp_error *err)
 {
@@ -314,21 +317,22 @@ static sp_status expire_record(sp_redis_publication *p, const char *record, sp_e
 	return for_each_key(p, &record, 1, "EXPIRE", seconds, err);
 }
 
-static sp_status let_expire(sp_redis_publication *p, const sp_redis_version *version, sp_error *err)
+static sp_status expire_version(sp_redis_publication *p, const sp_redis_version *version,
+				sp_error *err)
 {
 	const char *record, *name, *text;
 	sp_redis_version now;
 
 	SP_TRY(name_version(&record, &name, p, version, err));
 	SP_TRY(sp_redis__get(&text, p, p->client, record, err));
-	/* Another content of the same step has a record of the same name. */
+	/* Another version of the same step, with other content, has a record of the same name. */
 	if (text != NULL && sp_redis_record_read(&now, sp_bytes_of(text), NULL) == SP_OK &&
 	    now.checksum == version->checksum)
 		SP_TRY(expire_record(p, record, err));
 	return expire_rows(p, version, name, err);
 }
 
-/* -1: does not expire; -2: is not there. */
+/* -1: it does not expire; -2: there is no such key. */
 static sp_status time_to_live(int64_t *out, sp_redis_publication *p, const char *key, sp_error *err)
 {
 	sp_redis_batch *batch;
@@ -336,14 +340,14 @@ static sp_status time_to_live(int64_t *out, sp_redis_publication *p, const char 
 	SP_TRY(sp_redis__batch_make(&batch, p->client, err));
 	SP_REDIS_COMMAND(batch, "TTL", key);
 	SP_TRY(sp_redis__run(p, batch, err));
-	*out = sp_redis_batch_answer(batch, 0)->integer;
+	*out = sp_redis_batch_reply(batch, 0)->integer;
 	sp_redis_batch_release(batch);
 	return SP_OK;
 }
 
 /*
- * Every version but the current one expires, whoever was to see to it.  Failures are logged: the
- * next publication sees to it again.
+ * Makes every version but the current one expire, whoever published it.  A failure is only logged,
+ * because the next publication does it again.
  */
 static sp_status expire_others(sp_redis_publication *p, const sp_redis_version *current,
 			       sp_error *err)
@@ -362,7 +366,7 @@ static sp_status expire_others(sp_redis_publication *p, const sp_redis_version *
 			SP_TRY(name_version(&record, &tables, p, &version, err));
 			SP_TRY(time_to_live(&left, p, tables, err));
 			if (left == -1)
-				SP_TRY(let_expire(p, &version, err));
+				SP_TRY(expire_version(p, &version, err));
 			if (left != -2)
 				continue;
 		}
@@ -372,10 +376,10 @@ static sp_status expire_others(sp_redis_publication *p, const sp_redis_version *
 }
 
 /*
- * Names the version's record as the current one.  With `goes_back` it also says up to which version
- * it is to be served instead of newer ones.
+ * Makes the version's record the current one.  With `is_rollback`, the record's `left` says up to
+ * which newer version it is served instead.
  */
-static sp_status make_current(sp_redis_publication *p, sp_redis_version *version, bool goes_back,
+static sp_status make_current(sp_redis_publication *p, sp_redis_version *version, bool is_rollback,
 			      sp_error *err)
 {
 	char record[SP_REDIS_MAX_RECORD];
@@ -389,10 +393,12 @@ static sp_status make_current(sp_redis_publication *p, sp_redis_version *version
 		int64_t newest = now.full > now.left ? now.full : now.left;
 
 		version->former = now.full != version->full ? now.full : now.former;
-		if (goes_back && newest > version->full)
+		if (is_rollback && newest > version->full)
 			version->left = newest;
-		/* Published again, it stays what was gone back to. */
-		if (!goes_back && now.full == version->full && now.checksum == version->checksum)
+		/*
+		 * A version that is published again after a rollback stays the one rolled back to.
+		 */
+		if (!is_rollback && now.full == version->full && now.checksum == version->checksum)
 			version->left = now.left;
 	}
 	sp_redis_record_write(record, version);
@@ -413,7 +419,7 @@ static sp_status make_names(sp_redis_publication *p, sp_error *err)
 	return name_version(&p->record, &p->tables, p, &p->options.version, err);
 }
 
-/* Keys that hold something else are found before anything is written. */
+/* Reads the keys before anything is written, so that keys of another kind are an error. */
 sp_status sp_redis__versioned_open(sp_redis_publication *p, sp_error *err)
 {
 	char record[SP_REDIS_MAX_RECORD];
@@ -431,7 +437,7 @@ sp_status sp_redis__versioned_open(sp_redis_publication *p, sp_error *err)
 	return for_each_key(p, &p->versions, 1, "SADD", record, err);
 }
 
-/* Whether a newer version is to stay the current one. */
+/* Whether a newer version must stay the current one. */
 static sp_status is_older(bool *out, const sp_redis_publication *p, sp_error *err)
 {
 	sp_redis_version now;
@@ -452,7 +458,7 @@ sp_status sp_redis__versioned_finish(sp_redis_publication *p, sp_error *err)
 	bool stays;
 	sp_error why;
 
-	SP_TRY(hold(p, version, &tables, err));
+	SP_TRY(persist_tables(p, version, &tables, err));
 	SP_TRY(for_each_key(p, &p->tables, 1, "PERSIST", NULL, err));
 	SP_TRY(sp_redis__renew(p, err));
 	version->former = -1;
@@ -467,7 +473,7 @@ sp_status sp_redis__versioned_finish(sp_redis_publication *p, sp_error *err)
 	return SP_OK;
 }
 
-/* Gives memory back that others need. */
+/* Deletes an incomplete version, because Redis is out of memory. */
 void sp_redis__versioned_delete(sp_redis_publication *p)
 {
 	sp_redis_version *version = &p->options.version;
@@ -477,7 +483,7 @@ void sp_redis__versioned_delete(sp_redis_publication *p)
 
 	status = sp_redis__get(&record, p, p->client, p->record, &why);
 	if (status == SP_OK && record != NULL)
-		return; /* it has been complete: readers may use it */
+		return; /* it was complete before: readers may use it */
 	for (size_t i = 0; status == SP_OK && i < p->name_count; i++) {
 		status = name_hashes(&hashes, p, p->names[i], version, &why);
 		if (status == SP_OK)
@@ -489,7 +495,7 @@ void sp_redis__versioned_delete(sp_redis_publication *p)
 		sp_log(SP_LOG_WARNING, "rows in Redis stay until they expire: %s", why.text);
 }
 
-/* The rows first: they must not go before the record. */
+/* Extends the rows first, so that they never expire before the record. */
 sp_status sp_redis__versioned_keep(sp_redis_publication *p, uint64_t content, sp_error *err)
 {
 	const char *record, *name, *text;
@@ -513,9 +519,9 @@ sp_status sp_redis__versioned_keep(sp_redis_publication *p, uint64_t content, sp
 	return expire_record(p, record, err);
 }
 
-/* ------------------------------------------------------------------- going back */
+/* ---------------------------------------------------------------- rollback */
 
-/* The full step to go back to: `full`, or that of the former version. */
+/* The full step to roll back to: `full`, or that of the previous version. */
 static sp_status choose(int64_t *out, sp_redis_publication *p, int64_t full, sp_error *err)
 {
 	sp_redis_version version;
@@ -535,9 +541,12 @@ static sp_status choose(int64_t *out, sp_redis_publication *p, int64_t full, sp_
 	return SP_OK;
 }
 
-/* The version that is left does not expire before another one is published: it may be in use. */
-sp_status sp_redis__versioned_go_back(sp_redis_version *out, sp_redis_publication *p, int64_t full,
-				      sp_error *err)
+/*
+ * The version that is rolled back from does not expire before another one is published: it may be
+ * in use.
+ */
+sp_status sp_redis__versioned_rollback(sp_redis_version *out, sp_redis_publication *p, int64_t full,
+				       sp_error *err)
 {
 	const char *record, *name, *text;
 	sp_redis_tables tables;
@@ -557,7 +566,7 @@ sp_status sp_redis__versioned_go_back(sp_redis_version *out, sp_redis_publicatio
 	SP_TRY(for_each_key(p, &record, 1, "PERSIST", NULL, err));
 	SP_TRY(for_each_key(p, &name, 1, "PERSIST", NULL, err));
 	SP_TRY(list_of(&tables, p, "HKEYS", name, err));
-	SP_TRY(hold(p, out, &tables, err));
+	SP_TRY(persist_tables(p, out, &tables, err));
 	SP_TRY(sp_redis__renew(p, err));
 	return make_current(p, out, true, err);
 }

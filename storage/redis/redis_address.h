@@ -7,14 +7,15 @@
 #include "base/status.h"
 
 /*
- * Where a Redis is, and who asks:
+ * The address of a Redis server or cluster, with credentials:
  *
- *     HOST:PORT                          DeepRec's redis_url; more for a cluster, separated by
- * commas [IPV6]:PORT redis://[[USER]:PASSWORD@]HOST[:PORT][,HOST[:PORT]...][/DB] unix:PATH, or
- * unix://PATH
+ *     HOST:PORT               DeepRec's redis_url; several for a cluster, separated by commas
+ *     [IPV6]:PORT
+ *     redis://[[USER]:PASSWORD@]HOST[:PORT][,HOST[:PORT]...][/DB]
+ *     unix:PATH, or unix://PATH
  *
  * User and password may have %XX escapes.  rediss:// (TLS) is refused.  Errors never show the text,
- * which may have a password.
+ * which may contain a password.
  *
  * Threads: pure.
  */
@@ -41,7 +42,7 @@ typedef struct sp_redis_address {
 SP_MUST_CHECK sp_status sp_redis_address_parse(sp_redis_address *out, const char *text,
 					       sp_error *err);
 
-/* Replaces user and password; NULL leaves what there is.  SP_INVALID if one is too long. */
+/* Replaces user and password; NULL: not replaced.  SP_INVALID if one is too long. */
 SP_MUST_CHECK sp_status sp_redis_address_set_user(sp_redis_address *address, const char *user,
 						  const char *password, sp_error *err);
 

@@ -6,17 +6,17 @@
 #include "storage/redis/redis_internal.h"
 
 enum {
-	MAX_BYTES = 1 << 30, /* of a batch, and of its answers */
+	MAX_BYTES = 1 << 30, /* of a batch, and of its replies */
 	FIRST_CAPACITY = 16,
-	KEPT_BYTES = 8 << 20, /* a free batch with more is not kept */
-	KEPT_BATCHES = 64,
+	MAX_FREE_BYTES = 8 << 20, /* a free batch with more is not stored */
+	MAX_FREE_BATCHES = 64,
 	HEAD_SIZE = 24,
 	NS_PER_S = 1000000000,
 };
 
 /* ---- life ---- */
 
-static sp_redis_batch *take_free(sp_redis_client *client)
+static sp_redis_batch *pop_free(sp_redis_client *client)
 {
 	sp_redis_batch *batch;
 
@@ -32,7 +32,7 @@ static sp_redis_batch *take_free(sp_redis_client *client)
 
 sp_redis_batch *sp_redis_batch_create(sp_redis_client *client)
 {
-	sp_redis_batch *batch = take_free(client);
+	sp_redis_batch *batch = pop_free(client);
 
 	if (batch == NULL) {
 		batch = sp_alloc_zero(1, sizeof(*batch));
@@ -76,13 +76,13 @@ void sp_redis_batch_release(sp_redis_batch *batch)
 	    atomic_fetch_sub_explicit(&batch->references, 1, memory_order_acq_rel) != 1)
 		return;
 	client = batch->client;
-	if (batch->bytes.capacity + batch->texts.capacity > KEPT_BYTES) {
+	if (batch->bytes.capacity + batch->texts.capacity > MAX_FREE_BYTES) {
 		sp_redis__batch_free(batch);
 		return;
 	}
 	reset(batch);
 	pthread_mutex_lock(&client->lock);
-	if (client->free_count < KEPT_BATCHES) {
+	if (client->free_count < MAX_FREE_BATCHES) {
 		batch->next = client->free;
 		client->free = batch;
 		client->free_count++;
@@ -95,7 +95,7 @@ void sp_redis_batch_release(sp_redis_batch *batch)
 
 /* ---- commands ---- */
 
-/* Room for one more; false: no memory. */
+/* Makes room for one more item; false: out of memory. */
 static bool grow(void **items, size_t count, size_t *capacity, size_t size)
 {
 	size_t more = *capacity != 0 ? *capacity * 2 : FIRST_CAPACITY;
@@ -128,14 +128,14 @@ static char *write_head(char *to, char mark, size_t number)
 	return to + size + 2;
 }
 
-/* Drops what of the bytes that were reserved last is behind `end`. */
-static void cut(sp_buffer *bytes, const char *end)
+/* Removes the reserved bytes from `end` on. */
+static void truncate_at(sp_buffer *bytes, const char *end)
 {
 	bytes->size = (size_t)(end - bytes->data);
 	bytes->data[bytes->size] = '\0';
 }
 
-/* The command that was begun last is complete. */
+/* Completes the last command. */
 static void end_command(sp_redis_batch *batch)
 {
 	sp_redis_command *last;
@@ -166,7 +166,7 @@ void sp_redis_batch_begin(sp_redis_batch *batch, const void *key, size_t key_siz
 	batch->arguments = count;
 	to = sp_buffer_reserve(&batch->bytes, HEAD_SIZE);
 	if (to != NULL)
-		cut(&batch->bytes, write_head(to, '*', count));
+		truncate_at(&batch->bytes, write_head(to, '*', count));
 }
 
 void sp_redis_batch_add(sp_redis_batch *batch, const void *data, size_t size)
@@ -185,7 +185,7 @@ void sp_redis_batch_add(sp_redis_batch *batch, const void *data, size_t size)
 	if (size != 0)
 		memcpy(to, data, size);
 	memcpy(to + size, "\r\n", 2);
-	cut(&batch->bytes, to + size + 2);
+	truncate_at(&batch->bytes, to + size + 2);
 }
 
 void sp_redis_batch_add_text(sp_redis_batch *batch, const char *text)
@@ -203,50 +203,50 @@ size_t sp_redis_batch_size(const sp_redis_batch *batch)
 	return batch->bytes.size;
 }
 
-/* ---- answers ---- */
+/* ---- replies ---- */
 
-static bool keeps_answers(const sp_redis_batch *batch)
+static bool stores_replies(const sp_redis_batch *batch)
 {
-	return batch->how.sink == NULL || batch->how.sink->take == NULL;
+	return batch->options.callbacks == NULL || batch->options.callbacks->on_value == NULL;
 }
 
-static void note_reason(sp_redis_batch *batch, const char *reason)
+static void set_reason(sp_redis_batch *batch, const char *reason)
 {
 	if (batch->reason[0] == '\0')
 		snprintf(batch->reason, sizeof(batch->reason), "%s", reason);
 }
 
-static void keep(sp_redis_batch *batch, size_t command, const sp_redis_value *value)
+static void store_value(sp_redis_batch *batch, size_t command, const sp_redis_value *value)
 {
 	void *values = batch->values;
-	sp_redis_value *kept;
+	sp_redis_value *stored;
 
 	if (!grow(&values, batch->value_count, &batch->value_capacity, sizeof(*batch->values)) ||
 	    batch->texts.failed) {
 		batch->values = values;
-		note_reason(batch, "no memory for the answers of Redis");
+		set_reason(batch, "no memory for the answers of Redis");
 		batch->is_broken = true;
 		return;
 	}
 	batch->values = values;
 	if (value->depth == 0)
-		batch->commands[command].answer = batch->value_count;
-	kept = &batch->values[batch->value_count++];
-	*kept = *value;
-	kept->text = NULL;
+		batch->commands[command].reply = batch->value_count;
+	stored = &batch->values[batch->value_count++];
+	*stored = *value;
+	stored->text = NULL;
 	if (value->text == NULL)
 		return;
-	kept->integer = (int64_t)batch->texts.size; /* the text may still move */
+	stored->integer = (int64_t)batch->texts.size; /* the text may still move */
 	sp_buffer_append(&batch->texts, value->text, value->size);
 	sp_buffer_append_char(&batch->texts, '\0');
 }
 
-void sp_redis__batch_take(sp_redis_batch *batch, size_t command, const sp_redis_value *value)
+void sp_redis__batch_on_value(sp_redis_batch *batch, size_t command, const sp_redis_value *value)
 {
-	if (keeps_answers(batch))
-		keep(batch, command, value);
+	if (stores_replies(batch))
+		store_value(batch, command, value);
 	else
-		batch->how.sink->take(batch->how.owner, command, value);
+		batch->options.callbacks->on_value(batch->options.owner, command, value);
 }
 
 static bool has_text(const sp_redis_value *value)
@@ -255,10 +255,10 @@ static bool has_text(const sp_redis_value *value)
 	       value->kind == SP_REDIS_ERROR || value->kind == SP_REDIS_FAILED;
 }
 
-static void place_texts(sp_redis_batch *batch)
+static void resolve_texts(sp_redis_batch *batch)
 {
 	if (batch->texts.failed) {
-		note_reason(batch, "no memory for the answers of Redis");
+		set_reason(batch, "no memory for the answers of Redis");
 		batch->is_broken = true;
 	}
 	for (size_t i = 0; i < batch->value_count && !batch->is_broken; i++)
@@ -268,21 +268,21 @@ static void place_texts(sp_redis_batch *batch)
 		}
 }
 
-void sp_redis__batch_close(sp_redis_batch *batch, const char *error)
+void sp_redis__batch_end_command(sp_redis_batch *batch, const char *error)
 {
 	if (error != NULL)
-		note_reason(batch, error);
-	if (--batch->open != 0)
+		set_reason(batch, error);
+	if (--batch->in_flight != 0)
 		return;
-	if (keeps_answers(batch))
-		place_texts(batch);
-	if (batch->how.sink != NULL)
-		batch->how.sink->done(batch->how.owner);
+	if (stores_replies(batch))
+		resolve_texts(batch);
+	if (batch->options.callbacks != NULL)
+		batch->options.callbacks->on_done(batch->options.owner);
 	pthread_mutex_lock(&batch->lock);
 	batch->is_done = true;
 	pthread_mutex_unlock(&batch->lock);
 	pthread_cond_broadcast(&batch->done);
-	sp_redis__client_closed(batch->client);
+	sp_redis__client_on_batch_done(batch->client);
 	sp_redis_batch_release(batch);
 }
 
@@ -292,44 +292,45 @@ void sp_redis__batch_fail(sp_redis_batch *batch, size_t command, const char *rea
 		.kind = SP_REDIS_FAILED, .text = reason, .size = strlen(reason)};
 
 	sp_redis__count(&batch->client->failures, 1);
-	sp_redis__batch_take(batch, command, &value);
-	sp_redis__batch_close(batch, reason);
+	sp_redis__batch_on_value(batch, command, &value);
+	sp_redis__batch_end_command(batch, reason);
 }
 
-const sp_redis_value *sp_redis_batch_answer(const sp_redis_batch *batch, size_t command)
+const sp_redis_value *sp_redis_batch_reply(const sp_redis_batch *batch, size_t command)
 {
 	static const sp_redis_value none = {.kind = SP_REDIS_FAILED, .text = "no memory"};
 
-	return batch->is_broken ? &none : &batch->values[batch->commands[command].answer];
+	return batch->is_broken ? &none : &batch->values[batch->commands[command].reply];
 }
 
 /* ---- the caller ---- */
 
-bool sp_redis__batch_start(sp_redis_batch *batch, const sp_redis_how *how)
+bool sp_redis__batch_start(sp_redis_batch *batch, const sp_redis_submit_options *options)
 {
 	end_command(batch);
 	if (batch->is_broken || batch->bytes.failed)
 		return false;
-	batch->how = *how;
-	batch->open = batch->count;
+	batch->options = *options;
+	batch->in_flight = batch->count;
 	batch->next = NULL;
 	atomic_fetch_add_explicit(&batch->references, 1, memory_order_relaxed);
 	return true;
 }
 
-sp_status sp_redis_batch_submit(sp_redis_batch *batch, const sp_redis_how *how, sp_error *err)
+sp_status sp_redis_batch_submit(sp_redis_batch *batch, const sp_redis_submit_options *options,
+				sp_error *err)
 {
 	if (batch->client->owner != getpid())
 		return sp_error_set(err, SP_UNSUPPORTED,
 				    "Redis cannot be used in a forked process");
-	if (!sp_redis__batch_start(batch, how))
+	if (!sp_redis__batch_start(batch, options))
 		return sp_no_memory(err, "commands for Redis");
 	if (batch->count != 0) {
 		sp_redis__client_submit(batch->client, batch);
 		return SP_OK;
 	}
-	batch->open = 1;
-	sp_redis__batch_close(batch, NULL);
+	batch->in_flight = 1;
+	sp_redis__batch_end_command(batch, NULL);
 	return SP_OK;
 }
 
@@ -356,8 +357,9 @@ sp_status sp_redis_batch_wait(sp_redis_batch *batch, int64_t deadline_ns, sp_err
 	return SP_OK;
 }
 
-sp_status sp_redis_batch_run(sp_redis_batch *batch, const sp_redis_how *how, sp_error *err)
+sp_status sp_redis_batch_run(sp_redis_batch *batch, const sp_redis_submit_options *options,
+			     sp_error *err)
 {
-	SP_TRY(sp_redis_batch_submit(batch, how, err));
-	return sp_redis_batch_wait(batch, how->deadline_ns, err);
+	SP_TRY(sp_redis_batch_submit(batch, options, err));
+	return sp_redis_batch_wait(batch, options->deadline_ns, err);
 }

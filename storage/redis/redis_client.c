@@ -15,79 +15,80 @@
 #include "storage/redis/redis_internal.h"
 
 /*
- * The thread sleeps until a server answers or something is due: an attempt to connect, a command
- * to be sent again, the map of the cluster.  While it sleeps, callers send what they submit, or the
- * caller that holds `work` does; if that makes something due, they wake it up.
+ * The thread sleeps until a server replies or something is due: a connection attempt, a retry of a
+ * command, a request for the cluster's map.  While it sleeps, callers send what they submit; if
+ * `work` is held, its holder sends it.  If that makes something due, they wake the thread.
  *
- * One caller at a time may read instead of the thread, which then sleeps without looking at the
- * connections.  If answers are owed when this caller leaves, it wakes the thread up.  So one that
- * submits and then reads, or finds another one reading, needs no thread.  Whoever else closes a
- * batch meanwhile tells the caller that reads: it may be what it waits for.
+ * One caller at a time may read instead of the thread, which then sleeps without polling the
+ * connections.  If commands are in flight when this caller stops, it wakes the thread.  So a caller
+ * that submits and then reads, or finds another one reading, needs no thread.  Whoever else
+ * completes a batch meanwhile wakes the caller that reads: it may be waiting for that batch.
  */
 
 enum {
 	MS = 1000000,
 	NS_PER_S = 1000000000,
 	EVENTS = 64,
-	LINKS = 1024, /* servers of a cluster at most */
+	MAX_LINKS = 1024, /* servers of a cluster */
 
 	/*
-	 * To a single server.  In one turn of its loop Redis reads 16 KiB of a connection and
-	 * writes 64 KiB to it; with too few of them it waits for its clients in between.
+	 * To a single server.  In one iteration of its loop Redis reads 16 KiB of a connection and
+	 * writes 64 KiB to it; with too few connections it waits for its clients in between.
 	 */
 	CONNECTIONS = 8,
-	ATTEMPTS = 16, /* redirections of a command, one after the other */
-	SOON_MS = 2,   /* until a command is sent again */
-	LATER_MS = 20, /* the same while its server cannot be reached */
-	LONGEST_WAIT_MS = 1000,
+	MAX_REDIRECTIONS = 16, /* of a command */
+	RETRY_MS = 2,          /* until a command is retried */
+	DOWN_RETRY_MS = 20,    /* the same while its server cannot be reached */
+	MAX_WAIT_MS = 1000,
 };
 
-/* ---- sending again ---- */
+/* ---- retries ---- */
 
 static const char *const TOO_LATE = "the deadline has passed before Redis could be asked";
 
-static void park(sp_redis_client *client, sp_redis_batch *batch, size_t command, int64_t ms,
-		 const char *reason)
+static void retry_later(sp_redis_client *client, sp_redis_batch *batch, size_t command, int64_t ms,
+			const char *reason)
 {
-	int64_t now_ns = sp_clock_now_ns(), deadline_ns = batch->how.deadline_ns;
-	size_t more = client->parked_capacity != 0 ? client->parked_capacity * 2 : 64;
+	int64_t now_ns = sp_clock_now_ns(), deadline_ns = batch->options.deadline_ns;
+	size_t more = client->retry_capacity != 0 ? client->retry_capacity * 2 : 64;
 
 	if (client->closing || (deadline_ns != 0 && now_ns >= deadline_ns)) {
 		sp_redis__batch_fail(batch, command, reason);
 		return;
 	}
-	if (client->parked_count == client->parked_capacity) {
-		sp_redis_parked *parked = sp_alloc_resize(client->parked, more,
-							  sizeof(*client->parked));
+	if (client->retry_count == client->retry_capacity) {
+		sp_redis_retry *retries = sp_alloc_resize(client->retries, more,
+							  sizeof(*client->retries));
 
-		if (parked == NULL) {
+		if (retries == NULL) {
 			sp_redis__batch_fail(batch, command, "no memory");
 			return;
 		}
-		client->parked = parked;
-		client->parked_capacity = more;
+		client->retries = retries;
+		client->retry_capacity = more;
 	}
-	client->parked[client->parked_count++] = (sp_redis_parked){batch, command,
-								   now_ns + ms * MS};
-	client->has_news = true;
+	client->retries[client->retry_count++] = (sp_redis_retry){batch, command, now_ns + ms * MS};
+	client->has_new_timer = true;
 }
 
-/* The link for a command, down or not; NULL: none is known. */
+/* The link for a command, which may be down; NULL: unknown. */
 static sp_redis_link *find_link(sp_redis_client *client, const sp_redis_batch *batch,
 				size_t command)
 {
 	if (!client->options.is_cluster) {
 		sp_redis_link *link = client->links[batch->turn % client->link_count];
 
-		return batch->how.only_reads && link->state == SP_REDIS_READY ? link
-									      : client->links[0];
+		return batch->options.is_read_only && link->state == SP_REDIS_READY
+			       ? link
+			       : client->links[0];
 	}
 	return sp_redis__map_find(client, batch->commands[command].slot,
-				  batch->how.only_reads && !batch->commands[command].needs_master);
+				  batch->options.is_read_only &&
+					  !batch->commands[command].needs_master);
 }
 
-/* Whether any server of a cluster whose map is not known yet may still tell it. */
-static bool may_know_soon(const sp_redis_client *client)
+/* Whether a server may still send the map of the cluster, which is not known yet. */
+static bool may_get_map(const sp_redis_client *client)
 {
 	for (size_t i = 0; i < client->link_count && !client->has_map; i++)
 		if (client->links[i]->state != SP_REDIS_DOWN || client->links[i]->failed == 0)
@@ -95,7 +96,7 @@ static bool may_know_soon(const sp_redis_client *client)
 	return false;
 }
 
-/* Queues the command for its server, which is not flushed. */
+/* Queues the command at its link, which is not flushed; or for a retry. */
 static void route(sp_redis_client *client, sp_redis_batch *batch, size_t command)
 {
 	char name[SP_REDIS_NAME_SIZE], reason[SP_REDIS_HOST_SIZE + 256];
@@ -105,10 +106,10 @@ static void route(sp_redis_client *client, sp_redis_batch *batch, size_t command
 		snprintf(reason, sizeof(reason), "no server of the cluster is known for slot %u",
 			 (unsigned)batch->commands[command].slot);
 		client->map_ns = 0;
-		if (batch->how.fails_fast && !may_know_soon(client))
+		if (batch->options.fail_fast && !may_get_map(client))
 			sp_redis__batch_fail(batch, command, reason);
 		else
-			park(client, batch, command, SOON_MS, reason);
+			retry_later(client, batch, command, RETRY_MS, reason);
 		return;
 	}
 	if (link->state != SP_REDIS_DOWN && sp_redis__link_send(link, batch, command, false))
@@ -120,11 +121,12 @@ static void route(sp_redis_client *client, sp_redis_batch *batch, size_t command
 		snprintf(reason, sizeof(reason), "Redis at %s has too many commands to answer",
 			 sp_redis_server_name(&link->server, name));
 	client->map_ns = 0;
-	/* A link that has just been lost is made again at once. */
-	if (batch->how.fails_fast && (link->state != SP_REDIS_DOWN || link->failed > 1))
+	/* A link that has just been lost is reconnected at once. */
+	if (batch->options.fail_fast && (link->state != SP_REDIS_DOWN || link->failed > 1))
 		sp_redis__batch_fail(batch, command, reason);
 	else
-		park(client, batch, command, batch->how.fails_fast ? SOON_MS : LATER_MS, reason);
+		retry_later(client, batch, command,
+			    batch->options.fail_fast ? RETRY_MS : DOWN_RETRY_MS, reason);
 }
 
 static void flush_all(sp_redis_client *client)
@@ -136,10 +138,13 @@ static void flush_all(sp_redis_client *client)
 			sp_redis__link_flush(client->links[i]);
 }
 
-/* Whether the command must not be sent any more; that its server is down is the better reason. */
-static bool is_too_late(sp_redis_client *client, const sp_redis_parked *one, int64_t now_ns)
+/*
+ * Whether the deadline has passed.  If the link is down, route() fails the command with that
+ * reason.
+ */
+static bool is_too_late(sp_redis_client *client, const sp_redis_retry *one, int64_t now_ns)
 {
-	int64_t deadline_ns = one->batch->how.deadline_ns;
+	int64_t deadline_ns = one->batch->options.deadline_ns;
 	const sp_redis_link *link;
 
 	if (deadline_ns == 0 || now_ns < deadline_ns)
@@ -148,18 +153,18 @@ static bool is_too_late(sp_redis_client *client, const sp_redis_parked *one, int
 	return link != NULL && link->state != SP_REDIS_DOWN;
 }
 
-/* Sends what is due; returns when the next is. */
-static int64_t send_parked(sp_redis_client *client, int64_t now_ns)
+/* Sends the commands that are due; returns when the next one is. */
+static int64_t send_due_retries(sp_redis_client *client, int64_t now_ns)
 {
-	size_t count = client->parked_count, kept = 0;
+	size_t count = client->retry_count, kept = 0;
 	int64_t next_ns = INT64_MAX;
 
-	/* Those that are parked again go behind these. */
+	/* route() may append more. */
 	for (size_t i = 0; i < count; i++) {
-		sp_redis_parked one = client->parked[i];
+		sp_redis_retry one = client->retries[i];
 
 		if (one.due_ns > now_ns)
-			client->parked[kept++] = one;
+			client->retries[kept++] = one;
 		else if (is_too_late(client, &one, now_ns))
 			sp_redis__batch_fail(one.batch, one.command, TOO_LATE);
 		else
@@ -167,33 +172,34 @@ static int64_t send_parked(sp_redis_client *client, int64_t now_ns)
 	}
 	if (count == 0)
 		return INT64_MAX;
-	memmove(client->parked + kept, client->parked + count,
-		(client->parked_count - count) * sizeof(*client->parked));
-	client->parked_count = kept + client->parked_count - count;
-	for (size_t i = 0; i < client->parked_count; i++)
-		if (client->parked[i].due_ns < next_ns)
-			next_ns = client->parked[i].due_ns;
+	memmove(client->retries + kept, client->retries + count,
+		(client->retry_count - count) * sizeof(*client->retries));
+	client->retry_count = kept + client->retry_count - count;
+	for (size_t i = 0; i < client->retry_count; i++)
+		if (client->retries[i].due_ns < next_ns)
+			next_ns = client->retries[i].due_ns;
 	return next_ns;
 }
 
-/* ---- answers ---- */
+/* ---- replies ---- */
 
-static bool starts(const char *text, const char *with)
+static bool starts_with(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Follows MOVED and ASK; false: it is neither, or leads nowhere. */
-static bool redirect(sp_redis_link *link, const sp_redis_owed *owed)
+/* Follows MOVED and ASK; false: it is another error, or cannot be followed. */
+static bool redirect(sp_redis_link *link, const sp_redis_sent_command *sent)
 {
 	sp_redis_client *client = link->client;
-	bool asks = starts(link->error, "ASK "), moved = starts(link->error, "MOVED ");
-	sp_redis_command *command = &owed->batch->commands[owed->command];
+	bool asks = starts_with(link->error, "ASK "), moved = starts_with(link->error, "MOVED ");
+	sp_redis_command *command = &sent->batch->commands[sent->command];
 	sp_redis_server server;
 	sp_redis_link *to;
 	uint32_t slot;
 
-	if ((!asks && !moved) || !client->options.is_cluster || command->attempts >= ATTEMPTS ||
+	if ((!asks && !moved) || !client->options.is_cluster ||
+	    command->attempts >= MAX_REDIRECTIONS ||
 	    !sp_redis__map_read_redirection(&server, &slot, link->error, &link->server))
 		return false;
 	to = sp_redis__client_link(client, &server);
@@ -204,93 +210,95 @@ static bool redirect(sp_redis_link *link, const sp_redis_owed *owed)
 	sp_redis__count(&client->redirections, 1);
 	if (moved)
 		sp_redis__map_move(client, slot, to);
-	/* A new link is made before commands are sent again. */
+	/* A new link is connected before retries are sent. */
 	if (to->state == SP_REDIS_DOWN ||
-	    !sp_redis__link_send(to, owed->batch, owed->command, asks))
-		park(client, owed->batch, owed->command, to->failed == 0 ? 0 : SOON_MS,
-		     link->error);
+	    !sp_redis__link_send(to, sent->batch, sent->command, asks))
+		retry_later(client, sent->batch, sent->command, to->failed == 0 ? 0 : RETRY_MS,
+			    link->error);
 	return true;
 }
 
-/* Answers that say: not now. */
-static bool is_for_later(const char *error)
+/* Errors that may pass. */
+static bool is_retryable(const char *error)
 {
-	return starts(error, "TRYAGAIN") || starts(error, "CLUSTERDOWN") ||
-	       starts(error, "LOADING") || starts(error, "MASTERDOWN");
+	return starts_with(error, "TRYAGAIN") || starts_with(error, "CLUSTERDOWN") ||
+	       starts_with(error, "LOADING") || starts_with(error, "MASTERDOWN");
 }
 
-/* Whether the server that has answered is a replica of the command's master. */
-static bool is_by_replica(sp_redis_link *link, const sp_redis_owed *owed)
+/* Whether the link leads to a replica of the command's slot. */
+static bool is_by_replica(sp_redis_link *link, const sp_redis_sent_command *sent)
 {
-	const sp_redis_command *command = &owed->batch->commands[owed->command];
+	const sp_redis_command *command = &sent->batch->commands[sent->command];
 
-	return link->client->options.read_replicas && owed->batch->how.only_reads &&
+	return link->client->options.read_replicas && sent->batch->options.is_read_only &&
 	       !command->needs_master && command->slot != SP_REDIS_ANY_SLOT &&
 	       sp_redis__map_find(link->client, command->slot, false) != link;
 }
 
-static void ask_master(sp_redis_client *client, const sp_redis_owed *owed)
+static void route_to_master(sp_redis_client *client, const sp_redis_sent_command *sent)
 {
-	owed->batch->commands[owed->command].needs_master = true;
-	route(client, owed->batch, owed->command);
+	sent->batch->commands[sent->command].needs_master = true;
+	route(client, sent->batch, sent->command);
 }
 
-/* The answer is the command's, unless the master is to be asked for a better one. */
-static void end_command(sp_redis_link *link, const sp_redis_owed *owed)
+/* Ends the command, unless the master is to execute it as well. */
+static void end_command(sp_redis_link *link, const sp_redis_sent_command *sent)
 {
 	const char *error = link->error[0] != '\0' ? link->error : NULL;
-	const sp_redis_sink *sink = owed->batch->how.sink;
-	const sp_redis_ending ending = {
-		.server = &link->server, .error = error, .by_replica = is_by_replica(link, owed)};
+	const sp_redis_callbacks *callbacks = sent->batch->options.callbacks;
+	const sp_redis_reply_info info = {
+		.server = &link->server, .error = error, .by_replica = is_by_replica(link, sent)};
 
-	if (sink != NULL && sink->ended != NULL &&
-	    sink->ended(owed->batch->how.owner, owed->command, &ending) && ending.by_replica) {
-		ask_master(link->client, owed);
+	if (callbacks != NULL && callbacks->on_reply_end != NULL &&
+	    callbacks->on_reply_end(sent->batch->options.owner, sent->command, &info) &&
+	    info.by_replica) {
+		route_to_master(link->client, sent);
 		return;
 	}
-	sp_redis__batch_close(owed->batch, error);
+	sp_redis__batch_end_command(sent->batch, error);
 }
 
-void sp_redis__client_answered(sp_redis_link *link, const sp_redis_owed *owed)
+void sp_redis__client_on_reply(sp_redis_link *link, const sp_redis_sent_command *sent)
 {
 	const sp_redis_value error = {
 		.kind = SP_REDIS_ERROR, .text = link->error, .size = strlen(link->error)};
-	bool fails_fast = owed->batch->how.fails_fast;
+	bool fail_fast = sent->batch->options.fail_fast;
 
 	if (link->error[0] == '\0') {
-		end_command(link, owed);
+		end_command(link, sent);
 		return;
 	}
-	if (redirect(link, owed))
+	if (redirect(link, sent))
 		return;
-	/* A replica that loads or has lost its master does not hold the command up. */
-	if (is_for_later(link->error) && is_by_replica(link, owed)) {
-		ask_master(link->client, owed);
+	/* A replica that is loading or has lost its master must not delay the command. */
+	if (is_retryable(link->error) && is_by_replica(link, sent)) {
+		route_to_master(link->client, sent);
 		return;
 	}
-	if (is_for_later(link->error) && (!fails_fast || starts(link->error, "TRYAGAIN"))) {
-		park(link->client, owed->batch, owed->command, fails_fast ? SOON_MS : LATER_MS,
-		     link->error);
+	if (is_retryable(link->error) && (!fail_fast || starts_with(link->error, "TRYAGAIN"))) {
+		retry_later(link->client, sent->batch, sent->command,
+			    fail_fast ? RETRY_MS : DOWN_RETRY_MS, link->error);
 		return;
 	}
 	sp_redis__count(&link->client->failures, 1);
-	sp_redis__batch_take(owed->batch, owed->command, &error);
-	end_command(link, owed);
+	sp_redis__batch_on_value(sent->batch, sent->command, &error);
+	end_command(link, sent);
 }
 
-void sp_redis__client_lost(sp_redis_client *client, const sp_redis_owed *owed, const char *reason)
+void sp_redis__client_on_lost(sp_redis_client *client, const sp_redis_sent_command *sent,
+			      const char *reason)
 {
-	sp_redis_command *command = &owed->batch->commands[owed->command];
+	sp_redis_command *command = &sent->batch->commands[sent->command];
 
 	client->map_ns = 0;
-	if (owed->batch->how.fails_fast && command->attempts++ != 0)
-		sp_redis__batch_fail(owed->batch, owed->command, reason);
+	if (sent->batch->options.fail_fast && command->attempts++ != 0)
+		sp_redis__batch_fail(sent->batch, sent->command, reason);
 	else
-		park(client, owed->batch, owed->command, owed->batch->how.fails_fast ? 0 : SOON_MS,
-		     reason);
+		retry_later(client, sent->batch, sent->command,
+			    sent->batch->options.fail_fast ? 0 : RETRY_MS, reason);
 }
 
-void sp_redis__client_changed(sp_redis_client *client, bool was_up, bool is_up)
+void sp_redis__client_on_link_change(sp_redis_client *client, bool was_up, bool is_up)
 {
 	if (is_up && !was_up)
 		sp_redis__count(&client->servers_up, 1);
@@ -305,7 +313,7 @@ static sp_redis_link *add_link(sp_redis_client *client, const sp_redis_server *s
 	sp_redis_link *link = NULL;
 	sp_redis_link **links;
 
-	if (client->link_count == LINKS)
+	if (client->link_count == MAX_LINKS)
 		return NULL;
 	if (client->link_count == client->link_capacity) {
 		size_t more = client->link_capacity != 0 ? client->link_capacity * 2 : 8;
@@ -352,7 +360,7 @@ static sp_status add_links(sp_redis_client *client, sp_error *err)
 	return SP_OK;
 }
 
-/* ---- what is submitted ---- */
+/* ---- submitted batches ---- */
 
 static void send_submitted(sp_redis_client *client)
 {
@@ -366,14 +374,13 @@ static void send_submitted(sp_redis_client *client)
 	for (; batch != NULL; batch = next) {
 		next = batch->next;
 		batch->turn = client->batches++;
-		/* The last command to fail gives the batch back. */
+		/* If all commands fail, the batch is released with the last one. */
 		for (size_t i = 0, count = batch->count; i < count; i++)
 			route(client, batch, i);
 	}
 	flush_all(client);
 }
 
-/* Wakes up who polls the eventfd. */
 static void signal_fd(int fd)
 {
 	const uint64_t one = 1;
@@ -387,7 +394,7 @@ static void reset_fd(const struct pollfd *fd)
 	uint64_t times;
 
 	if ((fd->revents & POLLIN) != 0 && read(fd->fd, &times, sizeof(times)) < 0)
-		return; /* nothing was there to be taken */
+		return; /* another thread has reset it */
 }
 
 static bool has_submitted(sp_redis_client *client)
@@ -400,14 +407,14 @@ static bool has_submitted(sp_redis_client *client)
 	return has;
 }
 
-/* A caller leaves `work`, and sends what others have submitted while they could not take it. */
-static void leave_work(sp_redis_client *client)
+/* A caller unlocks `work`, and then sends what others have submitted while it was locked. */
+static void unlock_work(sp_redis_client *client)
 {
 	for (;;) {
-		bool has_news = client->has_news;
+		bool has_new_timer = client->has_new_timer;
 
 		pthread_mutex_unlock(&client->work);
-		if (has_news)
+		if (has_new_timer)
 			signal_fd(client->wake);
 		if (!has_submitted(client) || pthread_mutex_trylock(&client->work) != 0)
 			return;
@@ -417,27 +424,27 @@ static void leave_work(sp_redis_client *client)
 
 void sp_redis__client_submit(sp_redis_client *client, sp_redis_batch *batch)
 {
-	bool reads = batch->how.reads, is_asleep, is_blind;
+	bool reads = batch->options.caller_reads, is_asleep, ignores_links;
 
 	pthread_mutex_lock(&client->lock);
 	*client->submitted_end = batch;
 	client->submitted_end = &batch->next;
 	is_asleep = client->is_asleep;
-	is_blind = client->is_blind;
+	ignores_links = client->ignores_links;
 	pthread_mutex_unlock(&client->lock);
 	if (!is_asleep)
 		return; /* the thread sends it before it sleeps */
 	if (pthread_mutex_trylock(&client->work) == 0) {
 		send_submitted(client);
-		leave_work(client);
+		unlock_work(client);
 	}
-	if (is_blind && !reads)
+	if (ignores_links && !reads)
 		signal_fd(client->wake);
 }
 
 /* ---- reading ---- */
 
-static void take_events(sp_redis_client *client)
+static void handle_events(sp_redis_client *client)
 {
 	struct epoll_event events[EVENTS];
 	int count = epoll_wait(client->epoll, events, EVENTS, 0);
@@ -446,61 +453,61 @@ static void take_events(sp_redis_client *client)
 		sp_redis__link_on_event(events[i].data.ptr, events[i].events);
 }
 
-/* By the holder of `lock`. */
+/* Called with `lock` held. */
 static bool is_reader(const sp_redis_client *client)
 {
-	return client->is_read && pthread_equal(client->reader, pthread_self());
+	return client->has_reader && pthread_equal(client->reader, pthread_self());
 }
 
 /* False: another caller reads. */
 static bool begin_reading(sp_redis_client *client)
 {
-	bool is_own;
+	bool is_ours;
 
 	pthread_mutex_lock(&client->lock);
-	if (!client->is_read)
+	if (!client->has_reader)
 		client->reader = pthread_self();
-	client->is_read = true;
-	is_own = is_reader(client);
+	client->has_reader = true;
+	is_ours = is_reader(client);
 	pthread_mutex_unlock(&client->lock);
-	return is_own;
+	return is_ours;
 }
 
 void sp_redis_client_stop_reading(sp_redis_client *client)
 {
-	bool is_own, is_owed = false;
+	bool is_ours, has_in_flight = false;
 
-	/* Who finds it still set has sent what is seen below. */
+	/* A caller that still finds it set has queued its commands before `work` is taken below. */
 	pthread_mutex_lock(&client->lock);
-	is_own = is_reader(client);
-	if (is_own)
-		client->is_read = false;
+	is_ours = is_reader(client);
+	if (is_ours)
+		client->has_reader = false;
 	pthread_mutex_unlock(&client->lock);
-	if (!is_own)
+	if (!is_ours)
 		return;
 	pthread_mutex_lock(&client->work);
 	for (size_t i = 0; i < client->link_count; i++)
-		is_owed = is_owed || client->links[i]->owed_count != 0;
-	leave_work(client);
-	if (is_owed)
+		has_in_flight = has_in_flight || client->links[i]->in_flight.count != 0;
+	unlock_work(client);
+	if (has_in_flight)
 		signal_fd(client->wake);
 }
 
-void sp_redis__client_closed(sp_redis_client *client)
+void sp_redis__client_on_batch_done(sp_redis_client *client)
 {
-	bool must_tell;
+	bool must_wake;
 
 	pthread_mutex_lock(&client->lock);
-	must_tell = client->is_read && !is_reader(client);
+	must_wake = client->has_reader && !is_reader(client);
 	pthread_mutex_unlock(&client->lock);
-	if (must_tell)
-		signal_fd(client->tell);
+	if (must_wake)
+		signal_fd(client->reader_wake);
 }
 
 void sp_redis_client_read(sp_redis_client *client, int64_t deadline_ns,
 			  bool (*is_done)(void *owner), void *owner)
 {
-	struct pollfd fds[] = {{.fd = client->tell, .events = POLLIN},
+	struct pollfd fds[] = {{.fd = client->reader_wake, .events = POLLIN},
 			       {.fd = client->epoll, .events = POLLIN}};
 
 	if (!begin_reading(client))
@@ -513,41 +520,41 @@ void sp_redis_client_read(sp_redis_client *client, int64_t deadline_ns,
 			break;
 		reset_fd(&fds[0]);
 		pthread_mutex_lock(&client->work);
-		take_events(client);
-		flush_all(client); /* what was sent to another server */
-		leave_work(client);
+		handle_events(client);
+		flush_all(client); /* commands that were redirected */
+		unlock_work(client);
 	}
 }
 
 /* ---- the thread ---- */
 
-static int64_t earlier(int64_t a, int64_t b)
+static int64_t min64(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
 
-/* Does what is due; returns when the next is. */
+/* Does what is due; returns when the next thing is. */
 static int64_t on_time(sp_redis_client *client)
 {
 	int64_t now_ns = sp_clock_now_ns(), next_ns = INT64_MAX;
 
 	for (size_t i = 0; i < client->link_count; i++)
-		next_ns = earlier(next_ns, sp_redis__link_on_time(client->links[i], now_ns));
+		next_ns = min64(next_ns, sp_redis__link_on_time(client->links[i], now_ns));
 	if (client->options.is_cluster)
-		next_ns = earlier(next_ns, sp_redis__map_on_time(client, now_ns));
-	return earlier(next_ns, send_parked(client, now_ns));
+		next_ns = min64(next_ns, sp_redis__map_on_time(client, now_ns));
+	return min64(next_ns, send_due_retries(client, now_ns));
 }
 
 /*
- * A caller may send to a silent server while the thread sleeps.  The thread looks for such servers
- * when it wakes up, so it sleeps for half of silence_ms at most.
+ * A caller may send to a server that hangs while the thread sleeps.  The thread checks for such
+ * servers when it wakes up, so it sleeps for at most half of silence_ms.
  */
 static int sleep_ms(const sp_redis_client *client, int64_t next_ns)
 {
 	int64_t longest_ms = client->options.silence_ms / 2, left_ns = next_ns - sp_clock_now_ns();
 
-	if (longest_ms > LONGEST_WAIT_MS)
-		longest_ms = LONGEST_WAIT_MS;
+	if (longest_ms > MAX_WAIT_MS)
+		longest_ms = MAX_WAIT_MS;
 	if (next_ns == INT64_MAX || left_ns > longest_ms * MS)
 		return (int)longest_ms;
 	return left_ns <= 0 ? 0 : (int)((left_ns + MS - 1) / MS);
@@ -557,36 +564,36 @@ static void wait_for_events(sp_redis_client *client, int64_t next_ns)
 {
 	struct pollfd fds[] = {{.fd = client->wake, .events = POLLIN},
 			       {.fd = client->epoll, .events = POLLIN}};
-	bool has_news = client->has_news, must_sleep, is_blind;
+	bool has_new_timer = client->has_new_timer, must_sleep, ignores_links;
 
-	/* While it is asleep, `work` is only taken by those who send what is submitted. */
+	/* While it sleeps, `work` is taken only to send what is submitted, and to read. */
 	pthread_mutex_unlock(&client->work);
 	pthread_mutex_lock(&client->lock);
-	must_sleep = client->submitted == NULL && !has_news && !client->closing;
+	must_sleep = client->submitted == NULL && !has_new_timer && !client->closing;
 	client->is_asleep = must_sleep;
-	client->is_blind = is_blind = client->is_read;
+	client->ignores_links = ignores_links = client->has_reader;
 	pthread_mutex_unlock(&client->lock);
-	poll(fds, is_blind ? 1 : 2, must_sleep ? sleep_ms(client, next_ns) : 0);
+	poll(fds, ignores_links ? 1 : 2, must_sleep ? sleep_ms(client, next_ns) : 0);
 	reset_fd(&fds[0]);
 	pthread_mutex_lock(&client->work);
 	pthread_mutex_lock(&client->lock);
-	client->is_asleep = client->is_blind = false;
-	is_blind = client->is_read;
+	client->is_asleep = client->ignores_links = false;
+	ignores_links = client->has_reader;
 	pthread_mutex_unlock(&client->lock);
-	if (!is_blind)
-		take_events(client);
+	if (!ignores_links)
+		handle_events(client);
 }
 
-/* Everything that is still without an answer fails. */
-static void give_up(sp_redis_client *client)
+/* All commands fail. */
+static void fail_all(sp_redis_client *client)
 {
 	for (size_t i = 0; i < client->link_count; i++)
 		if (client->links[i]->state != SP_REDIS_DOWN)
-			sp_redis__link_lose(client->links[i], "the client is closed");
-	for (size_t i = 0; i < client->parked_count; i++)
-		sp_redis__batch_fail(client->parked[i].batch, client->parked[i].command,
+			sp_redis__link_disconnect(client->links[i], "the client is closed");
+	for (size_t i = 0; i < client->retry_count; i++)
+		sp_redis__batch_fail(client->retries[i].batch, client->retries[i].command,
 				     "the client is closed");
-	client->parked_count = 0;
+	client->retry_count = 0;
 }
 
 static void thread_main(void *context)
@@ -597,13 +604,13 @@ static void thread_main(void *context)
 	while (!client->closing) {
 		int64_t next_ns;
 
-		client->has_news = false;
+		client->has_new_timer = false;
 		next_ns = on_time(client);
 		flush_all(client);
 		wait_for_events(client, next_ns);
 		send_submitted(client);
 	}
-	give_up(client);
+	fail_all(client);
 	pthread_mutex_unlock(&client->work);
 }
 
@@ -626,7 +633,7 @@ static sp_status check(const sp_redis_client_options *options, sp_error *err)
 	return SP_OK;
 }
 
-static void settle(sp_redis_client *client, const sp_redis_client_options *options)
+static void set_options(sp_redis_client *client, const sp_redis_client_options *options)
 {
 	client->options = *options;
 	client->address = *options->address;
@@ -645,8 +652,8 @@ static sp_status start(sp_redis_client *client, sp_error *err)
 {
 	client->epoll = epoll_create1(EPOLL_CLOEXEC);
 	client->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	client->tell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (client->epoll < 0 || client->wake < 0 || client->tell < 0)
+	client->reader_wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (client->epoll < 0 || client->wake < 0 || client->reader_wake < 0)
 		return sp_error_set(err, SP_IO, "a client of Redis: %s", strerror(errno));
 	SP_TRY(add_links(client, err));
 	return sp_thread_group_create(&client->thread, 1, "sp-redis", thread_main, client, err);
@@ -664,9 +671,9 @@ sp_status sp_redis_client_create(sp_redis_client **out, const sp_redis_client_op
 	pthread_mutex_init(&client->work, NULL);
 	pthread_mutex_init(&client->lock, NULL);
 	client->submitted_end = &client->submitted;
-	client->epoll = client->wake = client->tell = -1;
+	client->epoll = client->wake = client->reader_wake = -1;
 	client->owner = getpid();
-	settle(client, options);
+	set_options(client, options);
 	status = start(client, err);
 	if (status != SP_OK) {
 		sp_redis_client_destroy(client);
@@ -704,13 +711,13 @@ void sp_redis_client_destroy(sp_redis_client *client)
 		close(client->epoll);
 	if (client->wake >= 0)
 		close(client->wake);
-	if (client->tell >= 0)
-		close(client->tell);
+	if (client->reader_wake >= 0)
+		close(client->reader_wake);
 	pthread_mutex_destroy(&client->work);
 	pthread_mutex_destroy(&client->lock);
 	sp_redis_address_fini(&client->address);
 	sp_free(client->links);
-	sp_free(client->parked);
+	sp_free(client->retries);
 	sp_free(client);
 }
 

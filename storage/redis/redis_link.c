@@ -11,75 +11,56 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/backoff.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "storage/redis/redis_internal.h"
 
 /*
- * One connection.  The values of answers are handed on out of the bytes as they have come; the
- * oldest command without an answer is whose they are.
+ * One connection.  Values are parsed in the received bytes, and handed to the oldest command in
+ * flight.
  */
 
 enum {
 	MS = 1000000,
 	FIRST_PAUSE_MS = 10,
-	OUT_BYTES = 256 << 20, /* queued for one server at most */
-	IN_BYTES = 1 << 30,    /* of a value that has not all come, and more */
-	READ = 64 << 10,       /* bytes at once */
-	OWED = 1 << 20,        /* commands without an answer at most */
-	KEPT_BYTES = 4 << 20,  /* an empty buffer of more is freed */
+	MAX_OUT = 256 << 20,     /* bytes queued */
+	MAX_IN = 1 << 30,        /* bytes received but not handled: an incomplete value, and more */
+	READ_BYTES = 64 << 10,   /* bytes read at once */
+	MAX_IN_FLIGHT = 1 << 20, /* commands */
+	MAX_FREE_BYTES = 4 << 20, /* of an empty buffer */
 };
 
-/* ---- what is owed ---- */
+/* ---- commands in flight ---- */
 
-static bool grow_owed(sp_redis_link *link)
+static bool push_in_flight(sp_redis_link *link, sp_redis_batch *batch, size_t command, bool is_last)
 {
-	size_t capacity = link->owed_capacity != 0 ? link->owed_capacity * 2 : 64;
-	sp_redis_owed *owed;
+	int64_t now_ns = sp_clock_now_ns();
+	sp_redis_sent_command *sent = sp_ring_push(&link->in_flight, sizeof(*sent));
 
-	if (link->owed_count < link->owed_capacity)
-		return true;
-	owed = sp_alloc_zero(capacity, sizeof(*owed));
-	if (owed == NULL)
+	if (sent == NULL)
 		return false;
-	for (size_t i = 0; i < link->owed_count; i++)
-		owed[i] = link->owed[(link->owed_first + i) & (link->owed_capacity - 1)];
-	sp_free(link->owed);
-	link->owed = owed;
-	link->owed_capacity = capacity;
-	link->owed_first = 0;
+	if (link->in_flight.count == 1)
+		link->heard_ns = now_ns;
+	*sent = (sp_redis_sent_command){batch, (uint32_t)command, is_last, now_ns};
 	return true;
 }
 
-static bool push_owed(sp_redis_link *link, sp_redis_batch *batch, size_t command, bool is_last)
+static sp_redis_sent_command pop_in_flight(sp_redis_link *link)
 {
-	if (!grow_owed(link))
-		return false;
-	if (link->owed_count == 0)
-		link->heard_ns = sp_clock_now_ns();
-	link->owed[(link->owed_first + link->owed_count++) & (link->owed_capacity - 1)] =
-		(sp_redis_owed){batch, (uint32_t)command, is_last, sp_clock_now_ns()};
-	return true;
-}
-
-static sp_redis_owed pop_owed(sp_redis_link *link)
-{
-	sp_redis_owed owed = link->owed[link->owed_first];
-
-	link->owed_first = (link->owed_first + 1) & (link->owed_capacity - 1);
-	link->owed_count--;
-	return owed;
+	return *(sp_redis_sent_command *)sp_ring_pop(&link->in_flight,
+						     sizeof(sp_redis_sent_command));
 }
 
 /* ---- commands ---- */
 
-/* One of the link's own; errors in its answer lose the connection. */
-static bool say(sp_redis_link *link, bool is_last, size_t count, const char *const *words)
+/* Queues a command of the link itself; an error reply to it ends the connection. */
+static bool queue_own(sp_redis_link *link, bool is_last, size_t count, const char *const *words)
 {
 	sp_buffer_printf(&link->out, "*%zu\r\n", count);
 	for (size_t i = 0; i < count; i++)
 		sp_buffer_printf(&link->out, "$%zu\r\n%s\r\n", strlen(words[i]), words[i]);
-	return !link->out.failed && push_owed(link, NULL, 0, is_last);
+	return !link->out.failed && push_in_flight(link, NULL, 0, is_last);
 }
 
 bool sp_redis__link_send(sp_redis_link *link, sp_redis_batch *batch, size_t command, bool asking)
@@ -88,13 +69,13 @@ bool sp_redis__link_send(sp_redis_link *link, sp_redis_batch *batch, size_t comm
 	const sp_redis_command *c = &batch->commands[command];
 	size_t before;
 
-	if (link->out.size + c->size > OUT_BYTES || link->owed_count >= OWED)
+	if (link->out.size + c->size > MAX_OUT || link->in_flight.count >= MAX_IN_FLIGHT)
 		return false;
-	if (asking && !say(link, false, 1, words))
+	if (asking && !queue_own(link, false, 1, words))
 		return false;
 	before = link->out.size;
 	sp_buffer_append(&link->out, batch->bytes.data + c->offset, c->size);
-	if (!link->out.failed && push_owed(link, batch, command, false)) {
+	if (!link->out.failed && push_in_flight(link, batch, command, false)) {
 		sp_redis__count(&link->client->commands, 1);
 		return true;
 	}
@@ -121,7 +102,7 @@ void sp_redis__link_flush(sp_redis_link *link)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno != EAGAIN && errno != ENOTCONN) {
-			sp_redis__link_lose(link, strerror(errno));
+			sp_redis__link_disconnect(link, strerror(errno));
 			return;
 		}
 		if (n < 0)
@@ -134,7 +115,7 @@ void sp_redis__link_flush(sp_redis_link *link)
 	if (link->sent == link->out.size) {
 		link->sent = 0;
 		sp_buffer_clear(&link->out);
-		if (link->out.capacity > KEPT_BYTES)
+		if (link->out.capacity > MAX_FREE_BYTES)
 			sp_buffer_fini(&link->out);
 	}
 	if (link->wants_write != (link->out.size != 0))
@@ -150,49 +131,49 @@ static void become_ready(sp_redis_link *link)
 	link->state = SP_REDIS_READY;
 	link->failed = 0;
 	sp_redis__count(&link->client->connects, 1);
-	if (link->told_down)
+	if (link->logged_down)
 		sp_log(SP_LOG_INFO, "Redis at %s can be reached again",
 		       sp_redis_server_name(&link->server, name));
-	link->told_down = false;
+	link->logged_down = false;
 	if (!link->is_extra)
-		sp_redis__client_changed(link->client, false, true);
+		sp_redis__client_on_link_change(link->client, false, true);
 }
 
-/* False: the connection is lost. */
-static bool end_answer(sp_redis_link *link)
+/* A reply is complete; false: the connection is lost. */
+static bool end_reply(sp_redis_link *link)
 {
 	sp_redis_client *client = link->client;
-	sp_redis_owed owed;
+	sp_redis_sent_command sent;
 
-	if (link->owed_count == 0) {
-		sp_redis__link_lose(link, "it has sent what nobody asked for");
+	if (link->in_flight.count == 0) {
+		sp_redis__link_disconnect(link, "it has sent what nobody asked for");
 		return false;
 	}
-	owed = pop_owed(link);
-	if (owed.batch == NULL) {
+	sent = pop_in_flight(link);
+	if (sent.batch == NULL) {
 		if (link->error[0] != '\0') {
 			char reason[sizeof(link->error)];
 
 			memcpy(reason, link->error, sizeof(reason));
-			sp_redis__link_lose(link, reason);
+			sp_redis__link_disconnect(link, reason);
 			return false;
 		}
-		if (owed.is_last)
+		if (sent.is_last)
 			become_ready(link);
 		return true;
 	}
 	sp_redis__count(&client->round_trip_count, 1);
-	sp_redis__count(&client->round_trip_ns, (uint64_t)(link->heard_ns - owed.sent_ns));
-	sp_redis__client_answered(link, &owed);
+	sp_redis__count(&client->round_trip_ns, (uint64_t)(link->heard_ns - sent.sent_ns));
+	sp_redis__client_on_reply(link, &sent);
 	link->error[0] = '\0';
 	return link->fd >= 0;
 }
 
-static void take(sp_redis_link *link, const sp_redis_value *value)
+static void handle_value(sp_redis_link *link, const sp_redis_value *value)
 {
-	const sp_redis_owed *owed = &link->owed[link->owed_first];
+	const sp_redis_sent_command *sent;
 
-	/* An error may be a redirection, which is not the command's answer. */
+	/* The text is kept: the error may be a redirection, which the command must not see. */
 	if (value->depth == 0 && value->kind == SP_REDIS_ERROR) {
 		size_t most = sizeof(link->error) - 1;
 
@@ -202,63 +183,67 @@ static void take(sp_redis_link *link, const sp_redis_value *value)
 			strcpy(link->error, "ERR");
 		return;
 	}
-	if (link->owed_count != 0 && owed->batch != NULL)
-		sp_redis__batch_take(owed->batch, owed->command, value);
+	if (link->in_flight.count == 0)
+		return;
+	sent = sp_ring_oldest(&link->in_flight, sizeof(*sent));
+	if (sent->batch != NULL)
+		sp_redis__batch_on_value(sent->batch, sent->command, value);
 }
 
-/* Hands on all values that have come; false: the connection is lost. */
-static bool read_answers(sp_redis_link *link)
+/* Handles all complete values; false: the connection is lost. */
+static bool read_replies(sp_redis_link *link)
 {
 	for (;;) {
 		sp_redis_value value;
-		size_t size = sp_redis_reply_next(&link->reply, link->in.data + link->taken,
+		size_t size = sp_redis_reply_next(&link->parser, link->in.data + link->taken,
 						  link->in.size - link->taken, &value);
 
 		if (size == 0)
 			return true;
-		if (size == SP_REDIS_NO_REPLY) {
-			sp_redis__link_lose(link, "it does not speak Redis's protocol");
+		if (size == SP_REDIS_MALFORMED) {
+			sp_redis__link_disconnect(link, "it does not speak Redis's protocol");
 			return false;
 		}
 		link->taken += size;
-		take(link, &value);
-		if (link->reply.depth == 0 && !end_answer(link))
+		handle_value(link, &value);
+		if (link->parser.depth == 0 && !end_reply(link))
 			return false;
 	}
 }
 
-/* Drops what has been taken. */
+/* Removes the handled bytes. */
 static void shift_input(sp_redis_link *link)
 {
 	link->in.size -= link->taken;
 	if (link->taken != 0 && link->in.size != 0)
 		memmove(link->in.data, link->in.data + link->taken, link->in.size);
 	link->taken = 0;
-	if (link->in.size == 0 && link->in.capacity > KEPT_BYTES)
+	if (link->in.size == 0 && link->in.capacity > MAX_FREE_BYTES)
 		sp_buffer_fini(&link->in);
 }
 
-/* Reads some of what has come; epoll tells of the rest. */
-static void read_some(sp_redis_link *link)
+/* Reads once; if there is more, epoll reports it again. */
+static void read_input(sp_redis_link *link)
 {
-	char *input = sp_buffer_reserve(&link->in, READ);
+	char *input = sp_buffer_reserve(&link->in, READ_BYTES);
 	ssize_t n;
 
 	if (input == NULL) {
-		sp_redis__link_lose(link, "no memory for its answers");
+		sp_redis__link_disconnect(link, "no memory for its answers");
 		return;
 	}
-	n = recv(link->fd, input, READ, 0);
-	link->in.size -= (size_t)(READ - (n > 0 ? n : 0));
+	n = recv(link->fd, input, READ_BYTES, 0);
+	link->in.size -= (size_t)(READ_BYTES - (n > 0 ? n : 0));
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		sp_redis__link_lose(link, n < 0 ? strerror(errno) : "it has closed the connection");
+		sp_redis__link_disconnect(link,
+					  n < 0 ? strerror(errno) : "it has closed the connection");
 		return;
 	}
 	link->heard_ns = sp_clock_now_ns();
 	sp_redis__count(&link->client->bytes_received, (uint64_t)n);
-	if (read_answers(link))
+	if (read_replies(link))
 		shift_input(link);
 }
 
@@ -267,12 +252,12 @@ void sp_redis__link_on_event(sp_redis_link *link, uint32_t events)
 	if ((events & EPOLLOUT) != 0)
 		sp_redis__link_flush(link);
 	if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 && link->fd >= 0)
-		read_some(link);
+		read_input(link);
 }
 
 /* ---- connecting ---- */
 
-/* The address for this attempt: those of a name take turns. */
+/* The address for this attempt: the addresses of a name are tried in turn. */
 static int find_address(const sp_redis_link *link, struct sockaddr_storage *out, socklen_t *size)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
@@ -305,8 +290,8 @@ static int find_address(const sp_redis_link *link, struct sockaddr_storage *out,
 	return 0;
 }
 
-/* What a connection begins with. */
-static bool greet(sp_redis_link *link)
+/* Queues the commands with which a connection begins. */
+static bool send_handshake(sp_redis_link *link)
 {
 	const sp_redis_client *client = link->client;
 	const sp_redis_address *address = &client->address;
@@ -317,19 +302,19 @@ static bool greet(sp_redis_link *link)
 	bool good = true;
 
 	if (address->user[0] != '\0')
-		good = say(link, false, 3, auth_user);
+		good = queue_own(link, false, 3, auth_user);
 	else if (address->password[0] != '\0')
-		good = say(link, false, 2, auth);
+		good = queue_own(link, false, 2, auth);
 	if (good && address->db != 0) {
 		char db[24];
 		const char *const select[] = {"SELECT", db};
 
 		snprintf(db, sizeof(db), "%" PRId64, address->db);
-		good = say(link, false, 2, select);
+		good = queue_own(link, false, 2, select);
 	}
 	if (good && client->options.is_cluster && client->options.read_replicas)
-		good = say(link, false, 1, read_only);
-	return good && say(link, true, 1, ping);
+		good = queue_own(link, false, 1, read_only);
+	return good && queue_own(link, true, 1, ping);
 }
 
 void sp_redis__link_connect(sp_redis_link *link)
@@ -338,17 +323,17 @@ void sp_redis__link_connect(sp_redis_link *link)
 	socklen_t size;
 	int one = 1, fault;
 
-	/* This may take long.  Of a link that is down nothing changes meanwhile. */
+	/* Resolving may take long; a link that is down does not change meanwhile. */
 	pthread_mutex_unlock(&link->client->work);
 	fault = find_address(link, &address, &size);
 	pthread_mutex_lock(&link->client->work);
 	if (fault != 0) {
-		sp_redis__link_lose(link, gai_strerror(fault));
+		sp_redis__link_disconnect(link, gai_strerror(fault));
 		return;
 	}
 	link->fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (link->fd < 0) {
-		sp_redis__link_lose(link, strerror(errno));
+		sp_redis__link_disconnect(link, strerror(errno));
 		return;
 	}
 	if (link->server.port != 0) {
@@ -356,13 +341,13 @@ void sp_redis__link_connect(sp_redis_link *link)
 		setsockopt(link->fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
 	}
 	if (connect(link->fd, (struct sockaddr *)&address, size) != 0 && errno != EINPROGRESS) {
-		sp_redis__link_lose(link, strerror(errno));
+		sp_redis__link_disconnect(link, strerror(errno));
 		return;
 	}
 	link->state = SP_REDIS_CONNECTING;
 	link->next_ns = sp_clock_now_ns() + link->client->options.connect_ms * MS;
-	if (!greet(link)) {
-		sp_redis__link_lose(link, "no memory");
+	if (!send_handshake(link)) {
+		sp_redis__link_disconnect(link, "no memory");
 		return;
 	}
 	watch(link, EPOLL_CTL_ADD, true);
@@ -370,49 +355,36 @@ void sp_redis__link_connect(sp_redis_link *link)
 
 /* ---- losing ---- */
 
-/* Half to all of a time that doubles with every failure. */
-static int64_t pause_ns(sp_redis_link *link)
-{
-	sp_redis_client *client = link->client;
-	uint32_t doublings = link->failed < 20 ? link->failed : 20;
-	int64_t pause = (int64_t)FIRST_PAUSE_MS << doublings;
-
-	if (link->failed == 0)
-		return 0;
-	if (pause > client->options.longest_pause_ms)
-		pause = client->options.longest_pause_ms;
-	client->random ^= client->random << 13;
-	client->random ^= client->random >> 7;
-	client->random ^= client->random << 17;
-	return pause * MS / 2 + (int64_t)(client->random % (uint64_t)(pause * MS / 2 + 1));
-}
-
-static void tell(sp_redis_link *link, const char *reason)
+static void log_down(sp_redis_link *link, const char *reason)
 {
 	char name[SP_REDIS_NAME_SIZE];
 
-	if (link->told_down || link->is_extra || link->client->closing)
+	if (link->logged_down || link->is_extra || link->client->closing)
 		return;
 	sp_log(SP_LOG_WARNING, "Redis at %s cannot be reached: %s",
 	       sp_redis_server_name(&link->server, name), reason);
-	link->told_down = true;
+	link->logged_down = true;
 }
 
-void sp_redis__link_lose(sp_redis_link *link, const char *reason)
+void sp_redis__link_disconnect(sp_redis_link *link, const char *reason)
 {
 	char name[SP_REDIS_NAME_SIZE], text[SP_REDIS_HOST_SIZE + 320];
 	sp_redis_link_state before = link->state;
-	size_t owed = link->owed_count;
+	size_t count = link->in_flight.count;
 
 	snprintf(text, sizeof(text), "Redis at %s: %.280s",
 		 sp_redis_server_name(&link->server, name), reason);
 	snprintf(link->why, sizeof(link->why), "%.150s", reason);
-	/* A connection that was good is made again at once, which no log line needs. */
+	/* A connection that was up is reconnected at once; only if that fails a line is logged. */
 	if (before != SP_REDIS_READY)
-		tell(link, reason);
+		log_down(link, reason);
 	link->state = SP_REDIS_DOWN;
-	link->next_ns = sp_clock_now_ns() + pause_ns(link);
-	link->client->has_news = true;
+	link->next_ns = sp_clock_now_ns();
+	if (link->failed != 0) /* a connection that was up is reconnected at once */
+		link->next_ns += sp_backoff_ns(link->failed, FIRST_PAUSE_MS,
+					       link->client->options.longest_pause_ms,
+					       &link->client->random);
+	link->client->has_new_timer = true;
 	link->failed++;
 	link->error[0] = '\0';
 	if (link->fd >= 0)
@@ -421,16 +393,16 @@ void sp_redis__link_lose(sp_redis_link *link, const char *reason)
 	sp_buffer_clear(&link->out);
 	sp_buffer_clear(&link->in);
 	link->sent = link->taken = 0;
-	link->reply.depth = 0;
+	link->parser.depth = 0;
 	sp_redis__count(&link->client->losses, 1);
 	if (!link->is_extra)
-		sp_redis__client_changed(link->client, before == SP_REDIS_READY, false);
-	/* Those that come meanwhile are not among these. */
-	for (; owed > 0; owed--) {
-		sp_redis_owed one = pop_owed(link);
+		sp_redis__client_on_link_change(link->client, before == SP_REDIS_READY, false);
+	/* Commands that the callbacks add meanwhile are not among these. */
+	for (; count > 0; count--) {
+		sp_redis_sent_command one = pop_in_flight(link);
 
 		if (one.batch != NULL)
-			sp_redis__client_lost(link->client, &one, text);
+			sp_redis__client_on_lost(link->client, &one, text);
 	}
 }
 
@@ -448,14 +420,14 @@ int64_t sp_redis__link_on_time(sp_redis_link *link, int64_t now_ns)
 	if (link->state == SP_REDIS_CONNECTING) {
 		if (now_ns < link->next_ns)
 			return link->next_ns;
-		sp_redis__link_lose(link, "no connection in time");
+		sp_redis__link_disconnect(link, "no connection in time");
 		return link->next_ns;
 	}
-	if (link->owed_count == 0)
+	if (link->in_flight.count == 0)
 		return INT64_MAX;
 	if (now_ns < silent_ns)
 		return silent_ns;
-	sp_redis__link_lose(link, "it does not answer");
+	sp_redis__link_disconnect(link, "it does not answer");
 	return link->next_ns;
 }
 
@@ -471,8 +443,8 @@ sp_status sp_redis__link_create(sp_redis_link **out, sp_redis_client *client,
 	link->server = *server;
 	link->fd = -1;
 	link->is_listed = true;
-	sp_buffer_init(&link->out, (size_t)OUT_BYTES * 2);
-	sp_buffer_init(&link->in, IN_BYTES);
+	sp_buffer_init(&link->out, (size_t)MAX_OUT * 2);
+	sp_buffer_init(&link->in, MAX_IN);
 	*out = link;
 	return SP_OK;
 }
@@ -483,6 +455,6 @@ void sp_redis__link_destroy(sp_redis_link *link)
 		close(link->fd);
 	sp_buffer_fini(&link->out);
 	sp_buffer_fini(&link->in);
-	sp_free(link->owed);
+	sp_ring_fini(&link->in_flight);
 	sp_free(link);
 }

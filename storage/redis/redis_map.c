@@ -8,19 +8,19 @@
 #include "storage/redis/redis_internal.h"
 
 /*
- * Which server has which slots, as CLUSTER SLOTS tells it:
+ * Which server has which slots, from CLUSTER SLOTS:
  *
  *     [[first, last, [host, port, id, ...], replica...], ...]
  *
- * An empty or absent host is that of the server that was asked.  The map is asked for at the start,
- * every few seconds, and when a slot has moved or a connection is lost.
+ * An empty or absent host is that of the server that replied.  The map is requested at the start,
+ * every PERIOD_MS, and when a slot has moved or a connection is lost.
  */
 
 enum {
 	MS = 1000000,
 	PERIOD_MS = 10000,
-	HURRIED_MS = 100, /* at most this often, whatever happens */
-	LIMIT_MS = 2000,  /* of an answer */
+	MIN_PERIOD_MS = 100, /* minimum time between two requests */
+	TIMEOUT_MS = 2000,   /* timeout of a request */
 };
 
 /* ---- finding ---- */
@@ -56,7 +56,7 @@ static sp_redis_link *find_any(sp_redis_client *client)
 	return NULL;
 }
 
-sp_redis_link *sp_redis__map_find(sp_redis_client *client, uint32_t slot, bool only_reads)
+sp_redis_link *sp_redis__map_find(sp_redis_client *client, uint32_t slot, bool is_read_only)
 {
 	const sp_redis_shard *shard;
 	sp_redis_link *replica = NULL;
@@ -66,15 +66,15 @@ sp_redis_link *sp_redis__map_find(sp_redis_client *client, uint32_t slot, bool o
 	if (client->shard_of[slot] == SP_REDIS_NO_SHARD)
 		return NULL;
 	shard = &client->shards[client->shard_of[slot]];
-	if (only_reads && client->options.read_replicas)
+	if (is_read_only && client->options.read_replicas)
 		replica = find_replica(client, shard);
 	return replica != NULL ? replica : shard->master;
 }
 
 /* ---- shards ---- */
 
-/* The shard of a master, made if there is none; SP_REDIS_NO_SHARD: no memory. */
-static uint16_t shard_with(sp_redis_client *client, sp_redis_link *master)
+/* The shard of a master, created if there is none; SP_REDIS_NO_SHARD: out of memory. */
+static uint16_t get_shard(sp_redis_client *client, sp_redis_link *master)
 {
 	for (size_t i = 0; i < client->shard_count; i++)
 		if (client->shards[i].master == master)
@@ -95,11 +95,11 @@ static uint16_t shard_with(sp_redis_client *client, sp_redis_link *master)
 
 void sp_redis__map_move(sp_redis_client *client, uint32_t slot, sp_redis_link *to)
 {
-	client->shard_of[slot] = shard_with(client, to);
+	client->shard_of[slot] = get_shard(client, to);
 	client->map_ns = 0;
 }
 
-static void forget(sp_redis_client *client)
+static void clear_map(sp_redis_client *client)
 {
 	for (size_t i = 0; i < client->shard_count; i++)
 		sp_free(client->shards[i].replicas);
@@ -124,7 +124,10 @@ static void add_replica(sp_redis_shard *shard, sp_redis_link *link)
 
 /* ---- redirections ---- */
 
-/* A number of digits alone, up to `most`, which `end` follows; NULL, or behind that. */
+/*
+ * Parses up to five digits, at most `most`, that `end` follows.  Returns what is behind that; NULL:
+ * malformed.
+ */
 static const char *read_number(unsigned long *out, const char *text, unsigned long most, char end)
 {
 	size_t digits = strspn(text, "0123456789");
@@ -136,7 +139,7 @@ static const char *read_number(unsigned long *out, const char *text, unsigned lo
 }
 
 bool sp_redis__map_read_redirection(sp_redis_server *out, uint32_t *slot, const char *error,
-				    const sp_redis_server *asked)
+				    const sp_redis_server *from)
 {
 	const char *text = strchr(error, ' '), *colon;
 	unsigned long number, port;
@@ -150,7 +153,7 @@ bool sp_redis__map_read_redirection(sp_redis_server *out, uint32_t *slot, const 
 	if (size >= sizeof(out->host))
 		return false;
 	*slot = (uint32_t)number;
-	*out = *asked;
+	*out = *from;
 	if (size != 0) {
 		memcpy(out->host, text, size);
 		out->host[size] = '\0';
@@ -159,16 +162,16 @@ bool sp_redis__map_read_redirection(sp_redis_server *out, uint32_t *slot, const 
 	return true;
 }
 
-/* ---- the answer ---- */
+/* ---- the reply ---- */
 
-/* Reads values one after the other. */
+/* A cursor over the reply's values. */
 typedef struct reader {
 	const sp_redis_value *at, *end;
 	sp_redis_client *client;
-	const sp_redis_server *asked;
+	const sp_redis_server *from;
 } reader;
 
-/* The next value if it is of the kind and depth; else NULL. */
+/* The next value if it has the kind and depth; else NULL. */
 static const sp_redis_value *next(reader *r, sp_redis_kind kind, uint32_t depth)
 {
 	if (r->at == r->end || r->at->kind != kind || r->at->depth != depth)
@@ -182,10 +185,10 @@ static void skip_below(reader *r, uint32_t depth)
 		r->at++;
 }
 
-/* [host, port, ...]; NULL: it is something else. */
+/* [host, port, ...]; NULL: malformed. */
 static sp_redis_link *read_link(reader *r)
 {
-	sp_redis_server server = *r->asked;
+	sp_redis_server server = *r->from;
 	const sp_redis_value *host, *port;
 
 	if (next(r, SP_REDIS_ARRAY, 2) == NULL)
@@ -204,7 +207,7 @@ static sp_redis_link *read_link(reader *r)
 	return sp_redis__client_link(r->client, &server);
 }
 
-/* [first, last, master, replica...]; false: it is something else. */
+/* [first, last, master, replica...]; false: malformed. */
 static bool read_range(reader *r)
 {
 	sp_redis_client *client = r->client;
@@ -220,7 +223,7 @@ static bool read_range(reader *r)
 	    last->integer >= SP_REDIS_SLOTS)
 		return false;
 	link = read_link(r);
-	shard = link != NULL ? shard_with(client, link) : SP_REDIS_NO_SHARD;
+	shard = link != NULL ? get_shard(client, link) : SP_REDIS_NO_SHARD;
 	if (shard == SP_REDIS_NO_SHARD)
 		return false;
 	for (int64_t slot = first->integer; slot <= last->integer; slot++)
@@ -242,66 +245,66 @@ static void close_unlisted(sp_redis_client *client)
 		sp_redis_link *link = client->links[i];
 
 		listed += link->is_listed;
-		if (!link->is_listed && link->state != SP_REDIS_DOWN && link->owed_count == 0)
-			sp_redis__link_lose(link, "it has left the cluster");
+		if (!link->is_listed && link->state != SP_REDIS_DOWN && link->in_flight.count == 0)
+			sp_redis__link_disconnect(link, "it has left the cluster");
 	}
 	atomic_store(&client->servers, listed);
 }
 
-static void list_all(sp_redis_client *client, bool listed)
+static void set_listed(sp_redis_client *client, bool listed)
 {
 	for (size_t i = 0; i < client->link_count; i++)
 		client->links[i]->is_listed = listed;
 }
 
-static void tell(const sp_redis_link *asked, const sp_redis_value *answer)
+static void log_no_map(const sp_redis_link *from, const sp_redis_value *reply)
 {
 	char name[SP_REDIS_NAME_SIZE];
 
-	if (asked->client->told_no_map || answer->kind == SP_REDIS_FAILED)
+	if (from->client->logged_no_map || reply->kind == SP_REDIS_FAILED)
 		return;
-	asked->client->told_no_map = true;
+	from->client->logged_no_map = true;
 	sp_log(SP_LOG_WARNING, "Redis at %s does not tell the slots of a cluster: %s",
-	       sp_redis_server_name(&asked->server, name),
-	       answer->kind == SP_REDIS_ERROR ? answer->text : "its answer has another form");
+	       sp_redis_server_name(&from->server, name),
+	       reply->kind == SP_REDIS_ERROR ? reply->text : "its answer has another form");
 }
 
-/* In the client's thread: all links stay until the client ends. */
-static void take_map(void *owner)
+/* Links live as long as the client, so `owner` is valid. */
+static void on_map(void *owner)
 {
-	sp_redis_link *asked = owner;
-	sp_redis_client *client = asked->client;
+	sp_redis_link *from = owner;
+	sp_redis_client *client = from->client;
 	sp_redis_batch *batch = client->map_batch;
-	const sp_redis_value *answer = sp_redis_batch_answer(batch, 0);
-	reader r = {.at = answer, .end = answer + 1, .client = client, .asked = &asked->server};
-	bool good = answer->kind == SP_REDIS_ARRAY && answer->integer > 0;
+	const sp_redis_value *reply = sp_redis_batch_reply(batch, 0);
+	reader r = {.at = reply, .end = reply + 1, .client = client, .from = &from->server};
+	bool good = reply->kind == SP_REDIS_ARRAY && reply->integer > 0;
 
 	client->map_batch = NULL;
 	if (good) {
 		r.end = batch->values + batch->value_count;
 		r.at++;
-		forget(client);
-		list_all(client, false);
+		clear_map(client);
+		set_listed(client, false);
 		while (good && r.at != r.end)
 			good = read_range(&r);
 	}
 	if (good) {
 		close_unlisted(client);
 	} else {
-		list_all(client, true);
-		tell(asked, answer);
+		set_listed(client, true);
+		log_no_map(from, reply);
 	}
 	client->has_map = client->has_map || good;
-	client->asked_ns = sp_clock_now_ns();
-	client->map_ns = client->asked_ns + (good ? PERIOD_MS : HURRIED_MS) * (int64_t)MS;
+	client->map_read_ns = sp_clock_now_ns();
+	client->map_ns = client->map_read_ns + (good ? PERIOD_MS : MIN_PERIOD_MS) * (int64_t)MS;
 	sp_redis_batch_release(batch);
 }
 
-/* ---- the question ---- */
+/* ---- the request ---- */
 
-static void ask(sp_redis_client *client, sp_redis_link *link)
+static void request_map(sp_redis_client *client, sp_redis_link *link)
 {
-	static const sp_redis_sink sink = {.done = take_map};
+	static const sp_redis_callbacks callbacks = {.on_done = on_map};
 	sp_redis_batch *batch = sp_redis_batch_create(client);
 
 	if (batch == NULL)
@@ -309,10 +312,10 @@ static void ask(sp_redis_client *client, sp_redis_link *link)
 	sp_redis_batch_begin(batch, NULL, 0, 2);
 	sp_redis_batch_add_text(batch, "CLUSTER");
 	sp_redis_batch_add_text(batch, "SLOTS");
-	if (!sp_redis__batch_start(batch, &(sp_redis_how){.deadline_ns = 1,
-							  .fails_fast = true,
-							  .sink = &sink,
-							  .owner = link})) {
+	if (!sp_redis__batch_start(batch, &(sp_redis_submit_options){.deadline_ns = 1,
+								     .fail_fast = true,
+								     .callbacks = &callbacks,
+								     .owner = link})) {
 		sp_redis_batch_release(batch);
 		return;
 	}
@@ -330,26 +333,26 @@ int64_t sp_redis__map_on_time(sp_redis_client *client, int64_t now_ns)
 
 	if (client->map_batch != NULL)
 		return INT64_MAX;
-	if (due_ns < client->asked_ns + HURRIED_MS * (int64_t)MS && client->asked_ns != 0)
-		due_ns = client->asked_ns + HURRIED_MS * (int64_t)MS;
+	if (due_ns < client->map_read_ns + MIN_PERIOD_MS * (int64_t)MS && client->map_read_ns != 0)
+		due_ns = client->map_read_ns + MIN_PERIOD_MS * (int64_t)MS;
 	if (now_ns < due_ns)
 		return due_ns;
 	link = find_any(client);
 	if (link == NULL) {
-		/* One that becomes ready wakes the thread. */
+		/* A link that becomes ready wakes the thread. */
 		for (size_t i = 0; i < client->address.count; i++)
 			client->links[i]->is_listed = true;
 		return INT64_MAX;
 	}
 	client->map_ns = INT64_MAX;
-	ask(client, link);
+	request_map(client, link);
 	if (client->map_batch == NULL && client->map_ns == INT64_MAX)
-		client->map_ns = now_ns + HURRIED_MS * (int64_t)MS;
+		client->map_ns = now_ns + MIN_PERIOD_MS * (int64_t)MS;
 	return INT64_MAX;
 }
 
 void sp_redis__map_fini(sp_redis_client *client)
 {
-	forget(client);
+	clear_map(client);
 	sp_free(client->shards);
 }

@@ -4,28 +4,28 @@
 #include "storage/redis/redis_client.h"
 
 /*
- * Finds the values of answers in the bytes that a server sends (RESP2), without a copy.
+ * Parses replies (RESP2) in the bytes that a server sends, without copying.
  *
  * Threads: one thread at a time.
  */
-enum { SP_REDIS_DEEPEST = 8 }; /* arrays in arrays */
+enum { SP_REDIS_MAX_DEPTH = 8 }; /* of nested arrays */
 
-/* The arrays that are open in an answer; zero: an answer begins. */
-typedef struct sp_redis_reply {
+/* The arrays that are not complete yet; zero at the beginning of a reply. */
+typedef struct sp_redis_reply_parser {
 	uint32_t depth;
 	struct {
 		int64_t index, count;
-	} arrays[SP_REDIS_DEEPEST];
-} sp_redis_reply;
+	} arrays[SP_REDIS_MAX_DEPTH];
+} sp_redis_reply_parser;
 
-static const size_t SP_REDIS_NO_REPLY = SIZE_MAX;
+static const size_t SP_REDIS_MALFORMED = SIZE_MAX;
 
 /*
- * Reads the value at the begin of `bytes`, whose text stays there.  Returns the number of its
- * bytes; 0: they have not all come yet; SP_REDIS_NO_REPLY: this is not Redis's protocol, or a
- * string of more than 512 MB.  After a value with reply->depth == 0 the answer is complete.
+ * Parses the value at the beginning of `bytes`; its text stays there.  Returns the number of its
+ * bytes; 0: it is incomplete; SP_REDIS_MALFORMED: it is not RESP2, or a string of more than 512 MB.
+ * After a value with depth 0 left in the parser the reply is complete.
  */
-size_t sp_redis_reply_next(sp_redis_reply *reply, const char *bytes, size_t size,
+size_t sp_redis_reply_next(sp_redis_reply_parser *reply, const char *bytes, size_t size,
 			   sp_redis_value *value);
 
 #endif

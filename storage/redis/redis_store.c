@@ -8,35 +8,39 @@
 
 enum {
 	MS = 1000000,
-	PATIENCE_MS = 5000,
+	OPEN_TIMEOUT_MS = 5000,
 	GRACE_MS = 200,
 	HPS_PARTITIONS = 16,
 	DATABASES = 2, /* of DeepRec: 0 and 1 */
 };
 
-/* ---- asking while a version is opened ---- */
+/* ---- commands while a version is opened ---- */
 
-/* Sends, and waits.  At the deadline the client says why there is no answer, if it knows. */
-static sp_status ask(const sp_redis_store *store, sp_redis_batch *batch, sp_error *err)
+/*
+ * Submits, and waits a little longer than the deadline, so that the client can say why there is no
+ * reply.
+ */
+static sp_status run_batch(const sp_redis_store *store, sp_redis_batch *batch, sp_error *err)
 {
-	const sp_redis_how how = {.deadline_ns = sp_clock_now_ns() + store->patience_ms * MS};
+	const sp_redis_submit_options how = {.deadline_ns = sp_clock_now_ns() +
+							    store->open_timeout_ms * MS};
 
 	SP_TRY(sp_redis_batch_submit(batch, &how, err));
 	return sp_redis_batch_wait(batch, how.deadline_ns + (int64_t)GRACE_MS * MS, err);
 }
 
-/* Asks for the strings at `keys`; *out is for sp_redis_batch_release(), after a failure, too. */
+/* Reads the strings at `keys`.  *out must be released, also after a failure. */
 static sp_status get(sp_redis_batch **out, const sp_redis_store *store, sp_redis_client *client,
 		     const char *const *keys, size_t count, sp_error *err)
 {
 	*out = sp_redis_batch_create(client);
-	SP_NEED_MEMORY(*out, err, "a question to Redis");
+	SP_NEED_MEMORY(*out, err, "commands for Redis");
 	for (size_t i = 0; i < count; i++) {
 		sp_redis_batch_begin(*out, keys[i], strlen(keys[i]), 2);
 		sp_redis_batch_add_text(*out, "GET");
 		sp_redis_batch_add_text(*out, keys[i]);
 	}
-	return ask(store, *out, err);
+	return run_batch(store, *out, err);
 }
 
 /* ---- the version, in our layout ---- */
@@ -65,19 +69,19 @@ static sp_status read_record(sp_redis_store *store, const sp_redis_store_options
 			     const char *key, sp_error *err)
 {
 	sp_redis_batch *batch;
-	const sp_redis_value *answer;
+	const sp_redis_value *reply;
 	sp_status status = get(&batch, store, store->client, &key, 1, err);
 
 	if (status == SP_OK) {
-		answer = sp_redis_batch_answer(batch, 0);
-		if (answer->kind != SP_REDIS_STRING)
+		reply = sp_redis_batch_reply(batch, 0);
+		if (reply->kind != SP_REDIS_STRING)
 			status = sp_error_set(err, SP_NOT_FOUND,
 					      "Redis does not have version %" PRId64
 					      " of model '%s' yet: there is no key '%s'",
 					      options->full, options->model, key);
 		else
 			status = sp_redis_record_read(&store->version,
-						      (sp_bytes){answer->text, answer->size}, err);
+						      (sp_bytes){reply->text, reply->size}, err);
 	}
 	sp_redis_batch_release(batch);
 	return status;
@@ -103,14 +107,14 @@ static bool is_text(const sp_redis_value *value, const char *text)
 	       memcmp(value->text, text, value->size) == 0;
 }
 
-/* Whether the database serves the version; *active: whether it serves any. */
+/* Fails if the database does not serve the version; *active: whether it serves any. */
 static sp_status check_database(const sp_redis_store *store, const sp_redis_batch *batch,
 				bool *active, sp_error *err)
 {
-	const sp_redis_value *version = sp_redis_batch_answer(batch, 1);
+	const sp_redis_value *version = sp_redis_batch_reply(batch, 1);
 	int64_t full, latest;
 
-	*active = is_text(sp_redis_batch_answer(batch, 0), "1") && version->kind == SP_REDIS_STRING;
+	*active = is_text(sp_redis_batch_reply(batch, 0), "1") && version->kind == SP_REDIS_STRING;
 	if (!*active)
 		return sp_error_set(err, SP_NOT_FOUND, "no database of Redis is active");
 	SP_TRY(sp_redis_deeprec_version_read(&full, &latest,
@@ -172,7 +176,7 @@ static sp_status find_version(sp_redis_store *store, const sp_redis_store_option
 	sp_redis_client_options how = {.address = options->address,
 				       .is_cluster = options->is_cluster,
 				       .read_replicas = options->read_replicas};
-	size_t otherwise = options->layout == SP_REDIS_HPS ? HPS_PARTITIONS : 1;
+	size_t default_partitions = options->layout == SP_REDIS_HPS ? HPS_PARTITIONS : 1;
 
 	if (options->layout == SP_REDIS_DEEPREC)
 		return find_deeprec(store, options, &how, err);
@@ -182,14 +186,14 @@ static sp_status find_version(sp_redis_store *store, const sp_redis_store_option
 	store->version = (sp_redis_version){
 		.full = options->full,
 		.format = SP_ROW_FP32,
-		.partitions = options->partitions != 0 ? options->partitions : otherwise};
+		.partitions = options->partitions != 0 ? options->partitions : default_partitions};
 	return SP_OK;
 }
 
 static sp_status create(sp_redis_store **out, const sp_redis_store_options *options, sp_error *err)
 {
-	const sp_remote_options how = {.limit_ms = options->limit_ms,
-				       .fails = options->fails,
+	const sp_remote_options how = {.timeout_ms = options->timeout_ms,
+				       .fail_on_timeout = options->fail_on_timeout,
 				       .cache_bytes = options->cache_bytes,
 				       .policy = options->policy,
 				       .file = options->file};
@@ -200,8 +204,9 @@ static sp_status create(sp_redis_store **out, const sp_redis_store_options *opti
 	status = sp_remote_store_init(&store->remote, &sp_redis__source, &how, err);
 	store->layout = options->layout;
 	store->is_cluster = options->is_cluster;
-	store->keep_s = options->keep_s;
-	store->patience_ms = options->patience_ms != 0 ? options->patience_ms : PATIENCE_MS;
+	store->max_age_s = options->max_age_s;
+	store->open_timeout_ms = options->open_timeout_ms != 0 ? options->open_timeout_ms
+							       : OPEN_TIMEOUT_MS;
 	store->model = sp_alloc_text(options->model);
 	if (status == SP_OK && store->model == NULL)
 		status = sp_no_memory(err, "tables in Redis");
@@ -244,10 +249,10 @@ void sp_redis__store_close(sp_remote_store *base)
 {
 	sp_redis_store *store = (sp_redis_store *)base;
 
-	/* The last answers come here. */
+	/* Ends the commands in flight, which refer to the store. */
 	sp_redis_client_destroy(store->client);
-	for (int cause = 0; cause < SP_REDIS_CAUSES; cause++)
-		sp_log_limit_end(&store->told[cause], SP_LOG_WARNING);
+	for (int fault = 0; fault < SP_REDIS_FAULTS; fault++)
+		sp_log_limit_end(&store->log_limits[fault], SP_LOG_WARNING);
 	sp_remote_store_fini(base);
 	sp_free(store->model);
 	sp_free(store);
@@ -258,91 +263,86 @@ size_t sp_redis_store_cache_bytes(const sp_redis_store *store)
 	return store->remote.options.cache_bytes;
 }
 
-bool sp_redis_store_is_divided(const sp_redis_store *store)
+bool sp_redis_store_shares_cache(const sp_redis_store *store)
 {
 	return store->layout != SP_REDIS_VERSIONED;
 }
 
-sp_status sp_redis_store_divide(sp_redis_store *store, sp_error *err)
+sp_status sp_redis_store_divide_cache(sp_redis_store *store, sp_error *err)
 {
-	return sp_remote_store_divide(&store->remote, err);
+	return sp_remote_store_divide_cache(&store->remote, err);
 }
 
-bool sp_redis_store_take_loss(sp_redis_store *store)
+bool sp_redis_store_had_loss(sp_redis_store *store)
 {
 	return atomic_exchange(&store->has_loss, false);
 }
 
-void sp_redis_store_counters(const sp_redis_store *store, sp_redis_counters *out)
-{
-	sp_redis_client_counters(store->client, out);
-}
-
 /* ---- tables ---- */
 
-static sp_redis_store *store_of(const sp_redis_shelf *shelf)
+static sp_redis_store *store_of(const sp_redis_table *table)
 {
-	return (sp_redis_store *)shelf->base.store;
+	return (sp_redis_store *)table->base.store;
 }
 
-static sp_status name_hashes(sp_redis_shelf *shelf, sp_error *err)
+static sp_status name_hashes(sp_redis_table *table, sp_error *err)
 {
-	const sp_redis_store *store = store_of(shelf);
+	const sp_redis_store *store = store_of(table);
 
-	shelf->hashes = sp_arena_array(store->remote.arena, shelf->partitions,
-				       sizeof(*shelf->hashes));
-	SP_NEED_MEMORY(shelf->hashes, err, "table '%s' in Redis", shelf->base.name);
-	for (size_t p = 0; p < shelf->partitions; p++) {
+	table->hashes = sp_arena_array(store->remote.arena, table->partitions,
+				       sizeof(*table->hashes));
+	SP_NEED_MEMORY(table->hashes, err, "table '%s' in Redis", table->base.name);
+	for (size_t p = 0; p < table->partitions; p++) {
 		if (store->layout == SP_REDIS_VERSIONED)
-			shelf->hashes[p] = sp_redis_hash_name(store->remote.arena, store->model,
-							      shelf->base.name, &store->version, p);
+			table->hashes[p] = sp_redis_hash_name(store->remote.arena, store->model,
+							      table->base.name, &store->version, p);
 		else if (store->layout == SP_REDIS_HPS)
-			shelf->hashes[p] = sp_redis_hps_name(store->remote.arena, store->model,
-							     shelf->base.name, p);
+			table->hashes[p] = sp_redis_hps_name(store->remote.arena, store->model,
+							     table->base.name, p);
 		else
-			shelf->hashes[p] = sp_redis_tfra_name(store->remote.arena, store->model,
-							      shelf->base.name, p,
-							      shelf->partitions);
-		SP_NEED_MEMORY(shelf->hashes[p], err, "table '%s' in Redis", shelf->base.name);
+			table->hashes[p] = sp_redis_tfra_name(store->remote.arena, store->model,
+							      table->base.name, p,
+							      table->partitions);
+		SP_NEED_MEMORY(table->hashes[p], err, "table '%s' in Redis", table->base.name);
 	}
 	return SP_OK;
 }
 
-static sp_status read_row_count(sp_redis_shelf *shelf, const sp_redis_batch *batch, sp_error *err)
+static sp_status read_row_count(sp_redis_table *table, const sp_redis_batch *batch, sp_error *err)
 {
-	sp_redis_store *store = store_of(shelf);
+	sp_redis_store *store = store_of(table);
 	size_t total = 0;
 
-	for (size_t p = 0; p < shelf->partitions; p++) {
-		const sp_redis_value *answer = sp_redis_batch_answer(batch, p);
+	for (size_t p = 0; p < table->partitions; p++) {
+		const sp_redis_value *reply = sp_redis_batch_reply(batch, p);
 		char number[24] = "";
 
-		if (answer->kind != SP_REDIS_ARRAY || answer->integer != 2 ||
-		    !is_text(&answer[1], store->mark)) {
+		if (reply->kind != SP_REDIS_ARRAY || reply->integer != 2 ||
+		    !is_text(&reply[1], store->mark)) {
 			atomic_store(&store->has_loss, true);
 			return sp_error_set(
 				err, SP_IO,
 				"Redis does not have all of table '%s': hash '%s' has no "
 				"mark of this version",
-				shelf->base.name, shelf->hashes[p]);
+				table->base.name, table->hashes[p]);
 		}
-		if (answer[2].kind == SP_REDIS_STRING && answer[2].size < sizeof(number))
-			memcpy(number, answer[2].text, answer[2].size);
+		if (reply[2].kind == SP_REDIS_STRING && reply[2].size < sizeof(number))
+			memcpy(number, reply[2].text, reply[2].size);
 		total += strtoull(number, NULL, 10);
 	}
-	shelf->base.row_count = total;
+	table->base.row_count = total;
 	return SP_OK;
 }
 
 /* Each hash must have its mark. */
-static sp_status count_rows(sp_redis_shelf *shelf, sp_error *err)
+static sp_status count_rows(sp_redis_table *table, sp_error *err)
 {
-	sp_redis_batch *batch = sp_redis_batch_create(store_of(shelf)->client);
+	sp_redis_batch *batch = sp_redis_batch_create(store_of(table)->client);
 	sp_status status;
 
-	SP_NEED_MEMORY(batch, err, "a question to Redis");
-	for (size_t p = 0; p < shelf->partitions; p++) {
-		const char *hash = shelf->hashes[p];
+	SP_NEED_MEMORY(batch, err, "commands for Redis");
+	for (size_t p = 0; p < table->partitions; p++) {
+		const char *hash = table->hashes[p];
 
 		sp_redis_batch_begin(batch, hash, strlen(hash), 4);
 		sp_redis_batch_add_text(batch, "HMGET");
@@ -350,60 +350,61 @@ static sp_status count_rows(sp_redis_shelf *shelf, sp_error *err)
 		sp_redis_batch_add_text(batch, SP_REDIS_MARK_FIELD);
 		sp_redis_batch_add_text(batch, SP_REDIS_ROWS_FIELD);
 	}
-	status = ask(store_of(shelf), batch, err);
+	status = run_batch(store_of(table), batch, err);
 	if (status == SP_OK)
-		status = read_row_count(shelf, batch, err);
+		status = read_row_count(table, batch, err);
 	sp_redis_batch_release(batch);
 	return status;
 }
 
-static sp_status take_features(sp_redis_shelf *shelf, const sp_redis_table *table, sp_error *err)
+static sp_status copy_features(sp_redis_table *table, const sp_redis_table_options *options,
+			       sp_error *err)
 {
-	if (table->feature_count == 0)
+	if (options->feature_count == 0)
 		return sp_error_set(err, SP_INVALID,
 				    "table '%s' has no number in DeepRec's layout in Redis",
-				    table->name);
-	shelf->features = sp_arena_copy(store_of(shelf)->remote.arena, table->features,
-					table->feature_count, table->feature_count,
-					sizeof(*shelf->features));
-	SP_NEED_MEMORY(shelf->features, err, "table '%s' in Redis", table->name);
-	shelf->feature_count = shelf->partitions = table->feature_count;
+				    options->name);
+	table->features = sp_arena_copy(store_of(table)->remote.arena, options->features,
+					options->feature_count, options->feature_count,
+					sizeof(*table->features));
+	SP_NEED_MEMORY(table->features, err, "table '%s' in Redis", options->name);
+	table->feature_count = table->partitions = options->feature_count;
 	return SP_OK;
 }
 
 /* The store's lock is held: tables of a version may be opened by several threads. */
-static sp_status describe(sp_redis_shelf **out, sp_redis_store *store, const sp_redis_table *table,
-			  sp_error *err)
+static sp_status create_table(sp_redis_table **out, sp_redis_store *store,
+			      const sp_redis_table_options *options, sp_error *err)
 {
-	sp_redis_shelf *shelf = sp_arena_zeros(store->remote.arena, 1, sizeof(*shelf));
+	sp_redis_table *table = sp_arena_zeros(store->remote.arena, 1, sizeof(*table));
 
-	SP_NEED_MEMORY(shelf, err, "table '%s' in Redis", table->name);
-	shelf->base.store = &store->remote;
-	shelf->base.dim = table->dim;
-	shelf->key_size = table->key_size;
-	shelf->base.row_size = sp_row_format_size(store->version.format, table->dim);
+	SP_NEED_MEMORY(table, err, "table '%s' in Redis", options->name);
+	table->base.store = &store->remote;
+	table->base.dim = options->dim;
+	table->key_size = options->key_size;
+	table->base.row_size = sp_row_format_size(store->version.format, options->dim);
 	if (store->layout == SP_REDIS_HPS || store->layout == SP_REDIS_TFRA)
-		shelf->base.keep_s = store->keep_s;
-	shelf->base.codec = sp_row_codec_find(store->version.format);
-	shelf->partitions = store->version.partitions;
-	shelf->base.row_count = SIZE_MAX;
-	shelf->base.name = sp_arena_text(store->remote.arena, sp_bytes_of(table->name));
-	SP_NEED_MEMORY(shelf->base.name, err, "table '%s' in Redis", table->name);
+		table->base.max_age_s = store->max_age_s;
+	table->base.codec = sp_row_codec_find(store->version.format);
+	table->partitions = store->version.partitions;
+	table->base.row_count = SIZE_MAX;
+	table->base.name = sp_arena_text(store->remote.arena, sp_bytes_of(options->name));
+	SP_NEED_MEMORY(table->base.name, err, "table '%s' in Redis", options->name);
 	if (store->layout == SP_REDIS_DEEPREC)
-		SP_TRY(take_features(shelf, table, err));
+		SP_TRY(copy_features(table, options, err));
 	else
-		SP_TRY(name_hashes(shelf, err));
-	*out = shelf;
+		SP_TRY(name_hashes(table, err));
+	*out = table;
 	return SP_OK;
 }
 
-sp_status sp_redis__shelf_create(sp_redis_shelf **out, sp_redis_store *store,
-				 const sp_redis_table *table, sp_error *err)
+sp_status sp_redis__table_create(sp_redis_table **out, sp_redis_store *store,
+				 const sp_redis_table_options *options, sp_error *err)
 {
 	sp_status status;
 
 	pthread_mutex_lock(&store->remote.lock);
-	status = describe(out, store, table, err);
+	status = create_table(out, store, options, err);
 	pthread_mutex_unlock(&store->remote.lock);
 	if (status == SP_OK && store->layout == SP_REDIS_VERSIONED)
 		status = count_rows(*out, err);

@@ -9,19 +9,19 @@
 #include "storage/remote/remote_tier.h"
 
 /*
- * Rows on their way are found by table and key in the store's chains, from the moment they are
- * wanted until the last answer of their fetch has come and they are filed in the cache.  Answers
- * come in a source's thread, which writes a row's bytes once, then its state.
+ * A hash table of rows in flight, by table and key, in the store's chains.  A row is in it from the
+ * moment a call needs it until its fetch is done and the row is in the cache.  A thread of the
+ * source writes a row's bytes once, then its state.
  */
 
 enum {
-	KEPT_FETCHES = 64,
-	KEPT_BYTES = 4 << 20,
+	MAX_FREE_FETCHES = 64,
+	MAX_FREE_BYTES = 4 << 20,
 };
 
 /* ---- life ---- */
 
-static sp_remote_fetch *take_free(sp_remote_store *store)
+static sp_remote_fetch *pop_free(sp_remote_store *store)
 {
 	sp_remote_fetch *fetch;
 
@@ -35,8 +35,8 @@ static sp_remote_fetch *take_free(sp_remote_store *store)
 	return fetch;
 }
 
-/* Room for `count` items, without what is in it; false: no memory. */
-static bool make_room(void *list, size_t *capacity, size_t count, size_t size)
+/* Makes room for `count` items; their content is lost.  False: out of memory. */
+static bool reserve(void *list, size_t *capacity, size_t count, size_t size)
 {
 	void **items = list;
 	size_t more = count + count / 4;
@@ -55,7 +55,7 @@ static bool make_room(void *list, size_t *capacity, size_t count, size_t size)
 sp_remote_fetch *sp_remote__fetch_create(sp_remote_store *store, size_t count, size_t bytes,
 					 uint64_t call)
 {
-	sp_remote_fetch *fetch = take_free(store);
+	sp_remote_fetch *fetch = pop_free(store);
 
 	if (fetch == NULL) {
 		fetch = sp_alloc_zero(1, sizeof(*fetch));
@@ -67,13 +67,14 @@ sp_remote_fetch *sp_remote__fetch_create(sp_remote_store *store, size_t count, s
 	}
 	fetch->call = call;
 	fetch->count = fetch->size = 0;
-	fetch->is_confirmed = fetch->is_done = fetch->is_left = false;
+	fetch->is_confirmed = fetch->is_done = fetch->is_detached = false;
 	fetch->reason[0] = '\0';
 	atomic_init(&fetch->references, 1);
-	if (make_room(&fetch->rows, &fetch->capacity, count, sizeof(*fetch->rows)) &&
-	    make_room(&fetch->states, &fetch->state_capacity, count, 1) &&
-	    make_room(&fetch->bytes, &fetch->byte_capacity, bytes, 1) &&
-	    make_room(&fetch->own, &fetch->own_capacity, store->source->own_size(count), 1))
+	if (reserve(&fetch->rows, &fetch->capacity, count, sizeof(*fetch->rows)) &&
+	    reserve(&fetch->states, &fetch->state_capacity, count, 1) &&
+	    reserve(&fetch->bytes, &fetch->byte_capacity, bytes, 1) &&
+	    reserve(&fetch->source_state, &fetch->source_state_capacity,
+		    store->source->state_size(count), 1))
 		return fetch;
 	sp_remote__fetch_free(fetch);
 	return NULL;
@@ -86,7 +87,7 @@ void sp_remote__fetch_free(sp_remote_fetch *fetch)
 	sp_free(fetch->rows);
 	sp_free(fetch->states);
 	sp_free(fetch->bytes);
-	sp_free(fetch->own);
+	sp_free(fetch->source_state);
 	sp_free(fetch);
 }
 
@@ -97,7 +98,7 @@ void sp_remote__fetch_release(sp_remote_fetch *fetch)
 	if (atomic_fetch_sub_explicit(&fetch->references, 1, memory_order_acq_rel) != 1)
 		return;
 	pthread_mutex_lock(&store->lock);
-	if (store->free_count < KEPT_FETCHES && fetch->byte_capacity <= KEPT_BYTES) {
+	if (store->free_count < MAX_FREE_FETCHES && fetch->byte_capacity <= MAX_FREE_BYTES) {
 		fetch->next = store->free;
 		store->free = fetch;
 		store->free_count++;
@@ -108,18 +109,18 @@ void sp_remote__fetch_release(sp_remote_fetch *fetch)
 		sp_remote__fetch_free(fetch);
 }
 
-/* ---- rows on their way ---- */
+/* ---- rows in flight ---- */
 
-static atomic_uintptr_t *chain_of(sp_remote_store *store, const sp_remote_shelf *shelf, int64_t key)
+static atomic_uintptr_t *chain_of(sp_remote_store *store, const sp_remote_table *table, int64_t key)
 {
-	uint64_t h = (uint64_t)key ^ (uintptr_t)shelf ^ store->key_of_hash[0];
+	uint64_t h = (uint64_t)key ^ (uintptr_t)table ^ store->key_of_hash[0];
 
 	h = (h ^ (h >> 32)) * 0x9e3779b97f4a7c15u;
 	h = (h ^ (h >> 32) ^ store->key_of_hash[1]) * 0x9e3779b97f4a7c15u;
 	return &store->chains[h >> 32 & (SP_REMOTE_CHAINS - 1)];
 }
 
-/* Returns its first row.  It is locked for a few steps only. */
+/* Spins; returns the first row.  A chain is locked for a few steps only. */
 static sp_remote_row *lock_chain(atomic_uintptr_t *chain)
 {
 	uintptr_t first = atomic_load_explicit(chain, memory_order_relaxed) & ~(uintptr_t)1;
@@ -138,42 +139,42 @@ static void unlock_chain(atomic_uintptr_t *chain, const sp_remote_row *first)
 	atomic_store_explicit(chain, (uintptr_t)first, memory_order_release);
 }
 
-void sp_remote__fetch_expect(const sp_remote_fetch *own, const sp_remote_shelf *shelf, int64_t key)
+void sp_remote__fetch_prefetch(const sp_remote_fetch *fetch, const sp_remote_table *table,
+			       int64_t key)
 {
-	__builtin_prefetch(chain_of(own->store, shelf, key), 1);
+	__builtin_prefetch(chain_of(fetch->store, table, key), 1);
 }
 
-sp_remote_row *sp_remote__fetch_want(sp_remote_fetch *own, sp_remote_shelf *shelf, int64_t key,
-				     uint32_t partition)
+sp_remote_row *sp_remote__fetch_add(sp_remote_fetch *fetch, sp_remote_table *table, int64_t key,
+				    uint32_t partition)
 {
-	atomic_uintptr_t *chain = chain_of(own->store, shelf, key);
+	atomic_uintptr_t *chain = chain_of(fetch->store, table, key);
 	sp_remote_row *first = lock_chain(chain), *row = first;
 
-	while (row != NULL && (row->key != key || row->shelf != shelf))
+	while (row != NULL && (row->key != key || row->table != table))
 		row = row->next;
 	if (row == NULL) {
-		atomic_store_explicit(&own->states[own->count], SP_REMOTE_ROW_OPEN,
+		atomic_store_explicit(&fetch->states[fetch->count], SP_REMOTE_ROW_PENDING,
 				      memory_order_relaxed);
-		row = &own->rows[own->count++];
+		row = &fetch->rows[fetch->count++];
 		row->next = first;
-		row->fetch = own;
-		row->shelf = shelf;
+		row->fetch = fetch;
+		row->table = table;
 		row->key = key;
 		row->partition = partition;
-		row->at = own->size;
-		own->size += sp_remote__kept_size(shelf);
+		row->at = fetch->size;
+		fetch->size += sp_remote__cached_size(table);
 		first = row;
-	} else if (row->fetch->call != own->call) {
+	} else if (row->fetch->call != fetch->call) {
 		atomic_fetch_add_explicit(&row->fetch->references, 1, memory_order_relaxed);
 	}
 	unlock_chain(chain, first);
 	return row;
 }
 
-/* The row is not on its way any more. */
-static void unchain(sp_remote_store *store, const sp_remote_row *row)
+static void remove_from_chain(sp_remote_store *store, const sp_remote_row *row)
 {
-	atomic_uintptr_t *chain = chain_of(store, row->shelf, row->key);
+	atomic_uintptr_t *chain = chain_of(store, row->table, row->key);
 	sp_remote_row *first = lock_chain(chain), **at = &first;
 
 	while (*at != row)
@@ -182,32 +183,31 @@ static void unchain(sp_remote_store *store, const sp_remote_row *row)
 	unlock_chain(chain, first);
 }
 
-/* Offers a row to the cache. */
-static void keep(const sp_remote_row *row, sp_remote_row_state state)
+static void cache_row(const sp_remote_row *row, sp_remote_row_state state)
 {
-	sp_remote_shelf *shelf = row->shelf;
+	sp_remote_table *table = row->table;
 	const char *bytes = row->fetch->bytes + row->at;
 
-	if (shelf->keep_s != 0) /* an older row of the key may be held */
-		sp_row_cache_replace(shelf->cache, row->key, bytes);
+	if (table->max_age_s != 0) /* an older row of the key may be held */
+		sp_row_cache_replace(table->cache, row->key, bytes);
 	else if (state == SP_REMOTE_ROW_ABSENT)
 		bytes = NULL;
-	sp_row_cache_fill(shelf->cache, row->key, bytes);
+	sp_row_cache_fill(table->cache, row->key, bytes);
 }
 
 static void write_to_file(const sp_remote_row *row)
 {
-	sp_remote_shelf *shelf = row->shelf;
-	sp_row_file *file = shelf->store->file;
+	sp_remote_table *table = row->table;
+	sp_row_file *file = table->store->file;
 
 	if (file != NULL &&
-	    !sp_row_file_offer(file, shelf->table, row->key, row->fetch->bytes + row->at,
-			       sp_remote__kept_size(shelf)))
-		sp_remote__count_up(&shelf->disk_dropped, 1);
+	    !sp_row_file_put(file, table->file_table, row->key, row->fetch->bytes + row->at,
+			     sp_remote__cached_size(table)))
+		sp_remote__count_up(&table->disk_dropped, 1);
 }
 
-/* When the fetch is done. */
-static void file_away(sp_remote_fetch *fetch)
+/* Caches all results of a finished fetch and removes its rows from the hash table. */
+static void cache_rows(sp_remote_fetch *fetch)
 {
 	const sp_remote_row *end = fetch->rows + fetch->count;
 	uint64_t bytes = 0; /* of found rows of one table */
@@ -218,38 +218,38 @@ static void file_away(sp_remote_fetch *fetch)
 		if (end - row > SP_REMOTE_AHEAD) {
 			const sp_remote_row *later = row + SP_REMOTE_AHEAD;
 
-			sp_remote__fetch_expect(fetch, later->shelf, later->key);
-			sp_row_cache_expect(later->shelf->cache, later->key);
+			sp_remote__fetch_prefetch(fetch, later->table, later->key);
+			sp_row_cache_prefetch(later->table->cache, later->key);
 		}
-		if (state != SP_REMOTE_ROW_OPEN)
-			keep(row, state);
+		if (state != SP_REMOTE_ROW_PENDING)
+			cache_row(row, state);
 		if (state == SP_REMOTE_ROW_FOUND) {
-			bytes += row->shelf->row_size;
+			bytes += row->table->row_size;
 			write_to_file(row);
 		}
-		if (row + 1 == end || row[1].shelf != row->shelf) {
-			sp_remote__count_up(&row->shelf->bytes_read, bytes);
+		if (row + 1 == end || row[1].table != row->table) {
+			sp_remote__count_up(&row->table->bytes_read, bytes);
 			bytes = 0;
 		}
-		unchain(fetch->store, row);
+		remove_from_chain(fetch->store, row);
 	}
 }
 
-void sp_remote__fetch_leave(sp_remote_fetch *fetch)
+void sp_remote__fetch_detach(sp_remote_fetch *fetch)
 {
 	bool is_done;
 
 	pthread_mutex_lock(&fetch->lock);
 	is_done = fetch->is_done;
-	fetch->is_left = !is_done;
+	fetch->is_detached = !is_done;
 	pthread_mutex_unlock(&fetch->lock);
 	if (is_done)
-		file_away(fetch);
+		cache_rows(fetch);
 }
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
-void sp_remote_fetch_note(sp_remote_fetch *fetch, const char *text, size_t size)
+void sp_remote_fetch_set_reason(sp_remote_fetch *fetch, const char *text, size_t size)
 {
 	if (fetch->reason[0] == '\0')
 		snprintf(fetch->reason, sizeof(fetch->reason), "%.*s",
@@ -257,61 +257,61 @@ void sp_remote_fetch_note(sp_remote_fetch *fetch, const char *text, size_t size)
 			 text);
 }
 
-/* Writes the stamp behind the row.  An absent key has one, too, behind zeros. */
-static void stamp(const sp_remote_shelf *shelf, char *bytes, bool is_absent)
+/* Writes the stamp after the row.  An absent key has zeros and a stamp. */
+static void stamp(const sp_remote_table *table, char *bytes, bool is_absent)
 {
-	sp_remote_stamp value = sp_remote__age(shelf->store, sp_clock_now_ns()) << 1 | is_absent;
+	sp_remote_stamp value = sp_remote__age(table->store, sp_clock_now_ns()) << 1 | is_absent;
 
 	if (is_absent)
-		memset(bytes, 0, shelf->row_size);
-	memcpy(bytes + shelf->row_size, &value, sizeof(value));
+		memset(bytes, 0, table->row_size);
+	memcpy(bytes + table->row_size, &value, sizeof(value));
 }
 
-static void answer(sp_remote_fetch *fetch, const sp_remote_run *run, size_t index,
-		   const void *bytes, sp_remote_row_state how)
+static void set_result(sp_remote_fetch *fetch, const sp_remote_range *range, size_t index,
+		       const void *bytes, sp_remote_row_state how)
 {
-	char *to = fetch->bytes + run->at + index * sp_remote__kept_size(run->shelf);
-	_Atomic uint8_t *state = &fetch->states[run->first + index];
+	char *to = fetch->bytes + range->at + index * sp_remote__cached_size(range->table);
+	_Atomic uint8_t *state = &fetch->states[range->first + index];
 
-	if (atomic_load_explicit(state, memory_order_relaxed) != SP_REMOTE_ROW_OPEN)
+	if (atomic_load_explicit(state, memory_order_relaxed) != SP_REMOTE_ROW_PENDING)
 		return;
 	if (bytes != NULL)
-		memcpy(to, bytes, run->shelf->row_size);
-	if (run->shelf->keep_s != 0)
-		stamp(run->shelf, to, bytes == NULL);
+		memcpy(to, bytes, range->table->row_size);
+	if (range->table->max_age_s != 0)
+		stamp(range->table, to, bytes == NULL);
 	atomic_store_explicit(state, (uint8_t)how, memory_order_release);
 }
 
-void sp_remote_run_found(sp_remote_fetch *fetch, const sp_remote_run *run, size_t index,
-			 const void *bytes)
+void sp_remote_range_found(sp_remote_fetch *fetch, const sp_remote_range *range, size_t index,
+			   const void *bytes)
 {
-	answer(fetch, run, index, bytes, SP_REMOTE_ROW_FOUND);
+	set_result(fetch, range, index, bytes, SP_REMOTE_ROW_FOUND);
 }
 
-void sp_remote_run_lacks(sp_remote_fetch *fetch, const sp_remote_run *run, size_t index,
-			 sp_remote_row_state how)
+void sp_remote_range_not_found(sp_remote_fetch *fetch, const sp_remote_range *range, size_t index,
+			       sp_remote_row_state how)
 {
-	answer(fetch, run, index, NULL, how);
+	set_result(fetch, range, index, NULL, how);
 }
 
 void sp_remote_fetch_finish(sp_remote_fetch *fetch)
 {
-	bool is_left;
+	bool is_detached;
 
 	pthread_mutex_lock(&fetch->lock);
 	fetch->is_done = true;
-	is_left = fetch->is_left;
+	is_detached = fetch->is_detached;
 	pthread_mutex_unlock(&fetch->lock);
 	pthread_cond_broadcast(&fetch->done);
-	if (is_left)
-		file_away(fetch);
+	if (is_detached)
+		cache_rows(fetch);
 	sp_remote__fetch_release(fetch);
 }
 
 void sp_remote__fetch_send(sp_remote_fetch *fetch)
 {
 	atomic_fetch_add_explicit(&fetch->references, 1, memory_order_relaxed);
-	fetch->store->source->ask(fetch);
+	fetch->store->source->send(fetch);
 }
 
 bool sp_remote_fetch_is_done(sp_remote_fetch *fetch)
@@ -327,12 +327,12 @@ bool sp_remote_fetch_is_done(sp_remote_fetch *fetch)
 bool sp_remote__fetch_wait(sp_remote_fetch *fetch, int64_t deadline_ns)
 {
 	const struct timespec until = {deadline_ns / 1000000000, deadline_ns % 1000000000};
-	void (*help)(sp_remote_fetch *, int64_t) = fetch->store->source->help;
+	void (*poll)(sp_remote_fetch *, int64_t) = fetch->store->source->poll;
 	int fault = 0;
 	bool is_done;
 
-	if (help != NULL && !sp_remote_fetch_is_done(fetch))
-		help(fetch, deadline_ns);
+	if (poll != NULL && !sp_remote_fetch_is_done(fetch))
+		poll(fetch, deadline_ns);
 	pthread_mutex_lock(&fetch->lock);
 	while (!fetch->is_done && fault == 0)
 		fault = pthread_cond_timedwait(&fetch->done, &fetch->lock, &until);

@@ -6,9 +6,9 @@
 #include "base/log.h"
 #include "storage/remote/remote_tier.h"
 
-enum { LIMIT_MS = 5 };
+enum { TIMEOUT_MS = 5 };
 
-/* Only a lack of memory is an error.  The path is the caller's. */
+/* The only error is SP_NO_MEMORY.  `folder` belongs to the caller, so it is not kept. */
 static sp_status open_file(sp_remote_store *store, sp_error *err)
 {
 	const sp_row_file_options *options = &store->options.file;
@@ -36,8 +36,8 @@ sp_status sp_remote_store_init(sp_remote_store *store, const sp_remote_source *s
 	store->options = *options;
 	store->start_ns = sp_clock_now_ns();
 	memcpy(store->key_of_hash, sp_hash_process_key(), sizeof(store->key_of_hash));
-	if (store->options.limit_ms == 0)
-		store->options.limit_ms = LIMIT_MS;
+	if (store->options.timeout_ms == 0)
+		store->options.timeout_ms = TIMEOUT_MS;
 	atomic_init(&store->references, 1);
 	pthread_mutex_init(&store->lock, NULL);
 	store->arena = sp_arena_create(4096);
@@ -48,8 +48,8 @@ sp_status sp_remote_store_init(sp_remote_store *store, const sp_remote_source *s
 void sp_remote_store_fini(sp_remote_store *store)
 {
 	sp_row_file_close(store->file);
-	for (sp_remote_shelf *shelf = store->shelves; shelf != NULL; shelf = shelf->next)
-		sp_row_cache_destroy(shelf->cache);
+	for (sp_remote_table *table = store->tables; table != NULL; table = table->next)
+		sp_row_cache_destroy(table->cache);
 	while (store->free != NULL) {
 		sp_remote_fetch *fetch = store->free;
 

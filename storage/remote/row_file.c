@@ -21,49 +21,49 @@
 #include "storage/ssd/read_rings.h"
 
 /*
- * Positions count all bytes that were ever written, padding included; position p is at p modulo the
- * ring's size in the file.  The thread writes to [head, head + PIECE) at most, so rows from head
- * on, and those that are more than a ring less a piece behind it, do not count.  head moves before
- * a later piece is written.  So if a row still counts after it was read, it was not overwritten
- * while it was read.
+ * A position counts all bytes ever written, padding included; position p is at offset p modulo the
+ * ring's size.  The thread writes to [head, head + PIECE) at most.  So a row is valid if it is
+ * before head, and at most a ring less a piece behind it.  head moves on before a later piece is
+ * written; so a row that is still valid after it was read was not overwritten meanwhile.
  *
- * The index has sets of ten places, and a key has two sets, so that hardly any finds both full of
- * rows that count.  A place is a tag of the key's hash and the position in units, modulo 2^32,
- * which are two rings at least.  Two keys of one tag in one set, one in some thousands, are held in
- * turn. Only the thread changes the index; a reader that sees half of a change finds another key's
- * row.
+ * The index has sets of ten entries.  A key has two sets, so that both are rarely full of valid
+ * rows.  An entry is a tag of the key's hash and the position in units, modulo 2^32, which is at
+ * least two rings.  Two keys with the same tag in a set, about one in some thousands, share an
+ * entry: the later one replaces the earlier.  Only the thread changes the index; a reader that sees
+ * half of a change finds another key's row.
  */
 
 enum {
 	PAGE = SP_SST_PAGE,
-	PIECE = 256 << 10, /* bytes that wait, and that are written at once, at most */
+	PIECE = 256 << 10, /* bytes that are written at once, and that may wait */
 	WAYS = 10,
-	USED_WAYS = 8, /* of a set, for which the index is sized */
+	USED_WAYS = 8, /* of a set, on average, if the index is full */
 	BLOCK = 16,    /* keys whose sets are prefetched together */
-	LEAST_UNIT_BITS = 3,
+	MIN_UNIT_BITS = 3,
 	READERS = 16,
-	WAIT_NS = 20000000, /* how long a piece that is not half full waits for more */
-	/* After so many reads in a row that took too long, though they had some time. */
-	LATE = 8,
-	LEAST_NS = 250000,
-	REST_NS = 1000000000,
+	WAIT_NS = 20000000, /* a piece that is not half full is written after this */
+	/*
+	 * After MAX_LATE reads in a row that took too long, though they had MIN_TIME_NS, a pause.
+	 */
+	MAX_LATE = 8,
+	MIN_TIME_NS = 250000,
+	PAUSE_NS = 1000000000,
 };
 
 typedef struct row_head {
-	uint32_t sum; /* before it is written, the table */
+	uint32_t crc; /* CRC; the table's number until the row is written */
 	uint32_t size;
 	int64_t key;
 } row_head;
 
-typedef struct place_set {
+typedef struct bucket_set {
 	_Atomic uint32_t at[WAYS];
-	_Atomic uint16_t tags[WAYS]; /* 0: an empty place */
+	_Atomic uint16_t tags[WAYS]; /* 0: empty */
 	uint32_t unused;
-} place_set;
+} bucket_set;
 
-_Static_assert(sizeof(place_set) == 64, "a cache line");
+_Static_assert(sizeof(bucket_set) == 64, "a cache line");
 
-/* Rows to be written. */
 typedef struct piece {
 	char *bytes; /* [PIECE] */
 	size_t size;
@@ -78,10 +78,10 @@ struct sp_row_file {
 	sp_thread_group *writer;
 	atomic_bool is_off;
 	atomic_uint late; /* reads in a row */
-	_Atomic int64_t rests_until_ns;
+	_Atomic int64_t paused_until_ns;
 	_Atomic uint64_t head;
 
-	place_set *_Atomic sets; /* NULL: no row was written yet */
+	bucket_set *_Atomic sets; /* NULL: not created yet */
 	size_t set_count;
 	sp_region region;
 
@@ -91,10 +91,10 @@ struct sp_row_file {
 	int64_t pending_since_ns;
 	bool ends;
 	uint32_t table_count;
-	double row_count, row_bytes; /* of all tables; one of a table whose rows are not counted */
+	double row_count, row_bytes; /* of all tables; a table whose rows are not counted has 1 */
 	bool is_counted;
 
-	piece writing; /* the thread's */
+	piece writing; /* used by the thread only */
 };
 
 /* ---- positions ---- */
@@ -106,12 +106,12 @@ static uint64_t padded(const sp_row_file *file, size_t row_size)
 	return (sizeof(row_head) + row_size + unit - 1) & ~(unit - 1);
 }
 
-static bool counts(const sp_row_file *file, uint64_t at, uint64_t head)
+static bool is_valid(const sp_row_file *file, uint64_t at, uint64_t head)
 {
 	return at < head && head - at <= file->ring - PIECE;
 }
 
-/* The position of a place. */
+/* The position of an index entry. */
 static uint64_t position_of(const sp_row_file *file, uint32_t units, uint64_t head)
 {
 	uint64_t behind = (uint32_t)((head >> file->unit_bits) - units);
@@ -127,7 +127,7 @@ static uint64_t hash_of(uint32_t table, int64_t key)
 }
 
 /* Either of a key's two sets. */
-static place_set *set_of(const sp_row_file *file, place_set *sets, uint64_t hash, unsigned choice)
+static bucket_set *set_of(const sp_row_file *file, bucket_set *sets, uint64_t hash, unsigned choice)
 {
 	uint64_t h = choice == 0 ? hash : hash * 0x9e3779b97f4a7c15u;
 
@@ -139,7 +139,7 @@ static uint16_t tag_of(uint64_t hash)
 	return (uint16_t)(1 + ((hash & 0xffff) * 0xffff >> 16));
 }
 
-static uint32_t sum_of(uint32_t table, const void *record, uint32_t size)
+static uint32_t crc_of(uint32_t table, const void *record, uint32_t size)
 {
 	const char *from = (const char *)record + sizeof(uint32_t);
 
@@ -149,8 +149,8 @@ static uint32_t sum_of(uint32_t table, const void *record, uint32_t size)
 
 /* ---- the thread: the index ---- */
 
-/* Memory for as many rows as the file holds, or the tables have. */
-static bool make_index(sp_row_file *file)
+/* Sizes the index for the rows that the file holds or, if that is less, the tables have. */
+static bool create_index(sp_row_file *file)
 {
 	double rows;
 	size_t size;
@@ -161,7 +161,7 @@ static bool make_index(sp_row_file *file)
 		rows = file->row_count;
 	pthread_mutex_unlock(&file->lock);
 	file->set_count = (size_t)(rows / USED_WAYS) + 1;
-	if (!sp_size_mul(&size, file->set_count, sizeof(place_set)) ||
+	if (!sp_size_mul(&size, file->set_count, sizeof(bucket_set)) ||
 	    !sp_region_resize(&file->region, size))
 		return false;
 	if (file->region.mapped == 0) /* a mapping is zeros */
@@ -170,18 +170,18 @@ static bool make_index(sp_row_file *file)
 	return true;
 }
 
-/* Puts the row into the place of its key, or into an empty one, or that of the oldest row. */
+/* Replaces the entry of the key; else an empty one; else that of the oldest row. */
 static void index_row(sp_row_file *file, uint64_t hash, uint64_t at)
 {
 	uint32_t units = (uint32_t)(at >> file->unit_bits);
 	uint16_t tag = tag_of(hash);
-	place_set *best = NULL;
+	bucket_set *best = NULL;
 	unsigned best_way = 0;
 	uint64_t most = 0;
 
-	for (unsigned place = 0; place < 2 * WAYS; place++) {
-		place_set *set = set_of(file, file->region.data, hash, place / WAYS);
-		unsigned way = place % WAYS;
+	for (unsigned way_index = 0; way_index < 2 * WAYS; way_index++) {
+		bucket_set *set = set_of(file, file->region.data, hash, way_index / WAYS);
+		unsigned way = way_index % WAYS;
 		uint16_t other = atomic_load_explicit(&set->tags[way], memory_order_relaxed);
 		uint32_t then = atomic_load_explicit(&set->at[way], memory_order_relaxed);
 		uint64_t age = other == tag ? UINT64_MAX
@@ -199,12 +199,12 @@ static void index_row(sp_row_file *file, uint64_t hash, uint64_t at)
 
 /* ---- the thread: the file ---- */
 
-static void give_up(sp_row_file *file, const char *why, int number)
+static void disable(sp_row_file *file, const char *why, int number)
 {
 	char reason[128];
 
 	atomic_store(&file->is_off, true);
-	/* If that fails, its space is free when the version ends. */
+	/* If this fails, the space is freed when the version ends. */
 	(void)!ftruncate(file->fd, 0);
 	sp_log(SP_LOG_WARNING,
 	       "the file of rows in %s is given up until the next full checkpoint: %s%s%s",
@@ -220,7 +220,7 @@ static bool write_all(sp_row_file *file, const char *bytes, size_t size, uint64_
 		if (wrote < 0 && errno == EINTR)
 			continue;
 		if (wrote <= 0) {
-			give_up(file, "cannot write", wrote < 0 ? errno : EIO);
+			disable(file, "cannot write", wrote < 0 ? errno : EIO);
 			return false;
 		}
 		bytes += wrote;
@@ -230,7 +230,7 @@ static bool write_all(sp_row_file *file, const char *bytes, size_t size, uint64_
 	return true;
 }
 
-/* Where the piece is written: not across the end of the ring. */
+/* The position to write the piece at: it must not cross the end of the ring. */
 static uint64_t choose_start(sp_row_file *file, size_t size)
 {
 	uint64_t head = atomic_load_explicit(&file->head, memory_order_relaxed);
@@ -243,8 +243,8 @@ static uint64_t choose_start(sp_row_file *file, size_t size)
 }
 
 /*
- * Puts the rows of the piece, which will be at `start`, into the index: they do not count yet.
- * Their sums replace the numbers of their tables.
+ * Adds the rows of the piece, which will be written at `start`, to the index; they are not valid
+ * yet.  Replaces the table's number in each row by the checksum.
  */
 static void index_rows(sp_row_file *file, uint64_t start)
 {
@@ -255,8 +255,8 @@ static void index_rows(sp_row_file *file, uint64_t start)
 		row_head *head = (row_head *)(void *)(p->bytes + at);
 
 		step = padded(file, head->size);
-		index_row(file, hash_of(head->sum, head->key), start + at);
-		head->sum = sum_of(head->sum, head, head->size);
+		index_row(file, hash_of(head->crc, head->key), start + at);
+		head->crc = crc_of(head->crc, head, head->size);
 	}
 }
 
@@ -267,8 +267,8 @@ static void write_piece(sp_row_file *file)
 
 	if (atomic_load(&file->is_off))
 		return;
-	if (atomic_load(&file->sets) == NULL && !make_index(file)) {
-		give_up(file, "no memory for its index", 0);
+	if (atomic_load(&file->sets) == NULL && !create_index(file)) {
+		disable(file, "no memory for its index", 0);
 		return;
 	}
 	start = choose_start(file, size);
@@ -277,10 +277,10 @@ static void write_piece(sp_row_file *file)
 		atomic_store(&file->head, start + size);
 }
 
-/* Waits for rows; false: the end. */
-static bool take_piece(sp_row_file *file)
+/* Waits for rows and makes them the piece to be written; false: the file is being closed. */
+static bool wait_for_piece(sp_row_file *file)
 {
-	bool goes_on;
+	bool is_open;
 	piece full;
 
 	pthread_mutex_lock(&file->lock);
@@ -293,25 +293,25 @@ static bool take_piece(sp_row_file *file)
 		else if (pthread_cond_timedwait(&file->filled, &file->lock, &until) == ETIMEDOUT)
 			break;
 	}
-	goes_on = !file->ends;
+	is_open = !file->ends;
 	full = file->pending;
 	file->pending = (piece){.bytes = file->writing.bytes};
 	file->writing = full;
 	pthread_mutex_unlock(&file->lock);
-	return goes_on;
+	return is_open;
 }
 
-static void write_on(void *context)
+static void writer_main(void *context)
 {
 	sp_row_file *file = context;
 
-	while (take_piece(file))
+	while (wait_for_piece(file))
 		write_piece(file);
 }
 
 /* ---- life ---- */
 
-static int open_nameless(const char *folder)
+static int open_unnamed(const char *folder)
 {
 	char path[4096];
 	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -328,12 +328,12 @@ static int open_nameless(const char *folder)
 	return fd;
 }
 
-/* Reads and writes pass the system's cache, if the file system can do that. */
+/* Reads and writes bypass the page cache, if the file system supports it. */
 static sp_status open_file(sp_row_file *file, sp_error *err)
 {
 	if (mkdir(file->folder, 0755) != 0 && errno != EEXIST)
 		return sp_file_failed(err, SP_IO, "make", file->folder);
-	file->fd = open_nameless(file->folder);
+	file->fd = open_unnamed(file->folder);
 	if (file->fd < 0)
 		return sp_file_failed(err, SP_IO, "make a file in", file->folder);
 	(void)fcntl(file->fd, F_SETFL, O_DIRECT);
@@ -344,10 +344,10 @@ static sp_status open_all(sp_row_file *file, const sp_row_file_options *options,
 {
 	uint64_t bytes = options->cap_bytes;
 
-	bytes = bytes > SP_ROW_FILE_LEAST ? bytes : SP_ROW_FILE_LEAST;
-	bytes = bytes < SP_ROW_FILE_MOST ? bytes : SP_ROW_FILE_MOST;
+	bytes = bytes > SP_ROW_FILE_MIN ? bytes : SP_ROW_FILE_MIN;
+	bytes = bytes < SP_ROW_FILE_MAX ? bytes : SP_ROW_FILE_MAX;
 	file->ring = bytes / PIECE * PIECE;
-	file->unit_bits = LEAST_UNIT_BITS;
+	file->unit_bits = MIN_UNIT_BITS;
 	while (file->ring >> file->unit_bits > (uint64_t)1 << 31)
 		file->unit_bits++;
 	file->folder = sp_alloc_text(options->folder);
@@ -361,7 +361,7 @@ static sp_status open_all(sp_row_file *file, const sp_row_file_options *options,
 	SP_TRY(open_file(file, err));
 	SP_TRY(sp_read_rings_open(&file->rings, options->readers != 0 ? options->readers : READERS,
 				  options->no_rings, err));
-	return sp_thread_group_create(&file->writer, 1, "sp-row-file", write_on, file, err);
+	return sp_thread_group_create(&file->writer, 1, "sp-row-file", writer_main, file, err);
 }
 
 sp_status sp_row_file_open(sp_row_file **out, const sp_row_file_options *options, sp_error *err)
@@ -419,9 +419,9 @@ uint32_t sp_row_file_add_table(sp_row_file *file, size_t row_size, size_t row_co
 
 /* ---- writing ---- */
 
-bool sp_row_file_offer(sp_row_file *file, uint32_t table, int64_t key, const void *row, size_t size)
+bool sp_row_file_put(sp_row_file *file, uint32_t table, int64_t key, const void *row, size_t size)
 {
-	const row_head head = {.sum = table, .size = (uint32_t)size, .key = key};
+	const row_head head = {.crc = table, .size = (uint32_t)size, .key = key};
 	size_t before, after;
 
 	if (atomic_load_explicit(&file->is_off, memory_order_relaxed))
@@ -448,27 +448,27 @@ bool sp_row_file_offer(sp_row_file *file, uint32_t table, int64_t key, const voi
 
 bool sp_row_file_is_ready(const sp_row_file *file)
 {
-	int64_t until = atomic_load_explicit(&file->rests_until_ns, memory_order_relaxed);
+	int64_t until = atomic_load_explicit(&file->paused_until_ns, memory_order_relaxed);
 
 	return sp_row_file_is_on(file) && (until == 0 || sp_clock_now_ns() >= until);
 }
 
-/* Whether the row may be in the file; *at is its hash, and then its position. */
-static bool find(const sp_row_file *file, place_set *sets, uint64_t *at)
+/* Whether the file may have the row.  *at: in, its hash; out, its position. */
+static bool find(const sp_row_file *file, bucket_set *sets, uint64_t *at)
 {
 	uint64_t hash = *at, head;
 	uint16_t tag = tag_of(hash);
 
-	for (unsigned place = 0; place < 2 * WAYS; place++) {
-		const place_set *set = set_of(file, sets, hash, place / WAYS);
-		unsigned way = place % WAYS;
+	for (unsigned way_index = 0; way_index < 2 * WAYS; way_index++) {
+		const bucket_set *set = set_of(file, sets, hash, way_index / WAYS);
+		unsigned way = way_index % WAYS;
 
 		if (atomic_load_explicit(&set->tags[way], memory_order_acquire) != tag)
 			continue;
 		head = atomic_load_explicit(&file->head, memory_order_acquire);
 		*at = position_of(file, atomic_load_explicit(&set->at[way], memory_order_acquire),
 				  head);
-		if (counts(file, *at, head))
+		if (is_valid(file, *at, head))
 			return true;
 	}
 	return false;
@@ -476,7 +476,7 @@ static bool find(const sp_row_file *file, place_set *sets, uint64_t *at)
 
 size_t sp_row_file_find(const sp_row_file *file, sp_row_file_row *rows, size_t count)
 {
-	place_set *sets = atomic_load_explicit(&file->sets, memory_order_acquire);
+	bucket_set *sets = atomic_load_explicit(&file->sets, memory_order_acquire);
 	size_t found = 0;
 
 	if (sets == NULL)
@@ -498,7 +498,7 @@ size_t sp_row_file_find(const sp_row_file *file, sp_row_file_row *rows, size_t c
 typedef struct read_call {
 	sp_row_file *file;
 	const sp_row_file_row *rows;
-	sp_row_file_take *take;
+	sp_row_file_callback *on_row;
 	void *context;
 } read_call;
 
@@ -516,8 +516,8 @@ static sp_sst_place place_of(const sp_read_request *request, size_t i)
 	};
 }
 
-/* What is at the place may be another key's row, or have been overwritten meanwhile. */
-static void take_row(const sp_read_request *request, size_t i, const void *bytes)
+/* The bytes at the position may be another key's row, or have been overwritten meanwhile. */
+static void on_read(const sp_read_request *request, size_t i, const void *bytes)
 {
 	const read_call *call = request->owner;
 	const sp_row_file_row *row = &call->rows[i];
@@ -526,30 +526,30 @@ static void take_row(const sp_read_request *request, size_t i, const void *bytes
 	const char *record;
 	row_head stored;
 
-	if (!counts(file, row->at, head) || atomic_load(&file->is_off))
+	if (!is_valid(file, row->at, head) || atomic_load(&file->is_off))
 		return;
 	if (bytes == NULL) {
-		call->take(call->context, row, NULL);
+		call->on_row(call->context, row, NULL);
 		return;
 	}
 	record = (const char *)bytes + row->at % PAGE;
 	memcpy(&stored, record, sizeof(stored));
 	if (stored.key != row->key || stored.size != row->size)
 		return;
-	if (stored.sum != sum_of(row->table, record, row->size)) {
-		call->take(call->context, row, NULL);
+	if (stored.crc != crc_of(row->table, record, row->size)) {
+		call->on_row(call->context, row, NULL);
 		return;
 	}
 	record += sizeof(row_head);
-	call->take(call->context, row, record);
+	call->on_row(call->context, row, record);
 	if (head - row->at > file->ring - PIECE - file->ring / 8)
-		(void)sp_row_file_offer(file, row->table, row->key, record, row->size);
+		(void)sp_row_file_put(file, row->table, row->key, record, row->size);
 }
 
 void sp_row_file_read(sp_row_file *file, const sp_row_file_row *rows, size_t count,
-		      sp_row_file_take *take, void *context, int64_t deadline_ns)
+		      sp_row_file_callback *on_row, void *context, int64_t deadline_ns)
 {
-	read_call call = {.file = file, .rows = rows, .take = take, .context = context};
+	read_call call = {.file = file, .rows = rows, .on_row = on_row, .context = context};
 	const sp_read_request request = {.count = count, .owner = &call, .place = place_of};
 	int64_t start_ns = sp_clock_now_ns();
 	size_t failed;
@@ -557,16 +557,16 @@ void sp_row_file_read(sp_row_file *file, const sp_row_file_row *rows, size_t cou
 
 	if (count == 0)
 		return;
-	status = sp_read_rings_run(file->rings, &request, 1, take_row, deadline_ns, &failed, NULL);
+	status = sp_read_rings_run(file->rings, &request, 1, on_read, deadline_ns, &failed, NULL);
 	if (status == SP_OK)
 		atomic_store_explicit(&file->late, 0, memory_order_relaxed);
-	else if (status == SP_DEADLINE && deadline_ns - start_ns >= LEAST_NS &&
-		 atomic_fetch_add_explicit(&file->late, 1, memory_order_relaxed) + 1 >= LATE)
-		atomic_store_explicit(&file->rests_until_ns, sp_clock_now_ns() + REST_NS,
+	else if (status == SP_DEADLINE && deadline_ns - start_ns >= MIN_TIME_NS &&
+		 atomic_fetch_add_explicit(&file->late, 1, memory_order_relaxed) + 1 >= MAX_LATE)
+		atomic_store_explicit(&file->paused_until_ns, sp_clock_now_ns() + PAUSE_NS,
 				      memory_order_relaxed);
 }
 
-/* ---- what is told ---- */
+/* ---- state ---- */
 
 bool sp_row_file_is_on(const sp_row_file *file)
 {

@@ -27,16 +27,16 @@ typedef struct sp_shard_address {
 	int port;                      /* -1: a unix socket */
 } sp_shard_address;
 
-/* Port 0 only if `any_port`, for listening. */
+/* Port 0 is allowed if `any_port`, for listening. */
 SP_MUST_CHECK sp_status sp_shard_address_parse(sp_shard_address *out, sp_bytes text, bool any_port,
 					       sp_error *err);
 
-/* Room for an address as text. */
+/* Size of an address as text. */
 enum { SP_SHARD_ADDRESS_TEXT = SP_SHARD_HOST_SIZE + 16 };
 
 const char *sp_shard_address_text(const sp_shard_address *address, char out[SP_SHARD_ADDRESS_TEXT]);
 
-/* The holders of all slices in order: slices separated by ";", the replicas of one by ",". */
+/* The holders of all slices.  As text: slices are separated by ";", the replicas of one by ",". */
 typedef struct sp_shard_peers {
 	sp_shard_address items[SP_SHARD_MAX_PEERS];
 	uint32_t slice_of[SP_SHARD_MAX_PEERS];

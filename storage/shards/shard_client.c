@@ -15,14 +15,14 @@
 enum {
 	EVENTS = 64,
 	MS = 1000000,
-	LONGEST_WAIT_MS = 60000,
-	KEPT_CALLS = 256,
-	KEPT_BYTES = 1 << 20, /* a free call with more is not kept */
+	MAX_WAIT_MS = 60000,
+	MAX_FREE_CALLS = 256,
+	MAX_FREE_BYTES = 1 << 20, /* of a call in the free list */
 };
 
 /* ---- calls ---- */
 
-static sp_shard_call *take_free(sp_shard_client *client)
+static sp_shard_call *pop_free(sp_shard_client *client)
 {
 	sp_shard_call *call;
 
@@ -45,7 +45,7 @@ static void free_call(sp_shard_call *call)
 void sp_shard_call_drop(sp_shard_client *client, sp_shard_call *call)
 {
 	pthread_mutex_lock(&client->lock);
-	if (client->free_count < KEPT_CALLS && call->frame.capacity <= KEPT_BYTES) {
+	if (client->free_count < MAX_FREE_CALLS && call->frame.capacity <= MAX_FREE_BYTES) {
 		call->next = client->free;
 		client->free = call;
 		client->free_count++;
@@ -57,24 +57,24 @@ void sp_shard_call_drop(sp_shard_client *client, sp_shard_call *call)
 }
 
 sp_shard_call *sp_shard_call_begin(sp_shard_client *client, uint32_t slice, sp_shard_kind kind,
-				   const sp_shard_sink *sink, void *owner, size_t tag)
+				   const sp_shard_callbacks *callbacks, void *owner, size_t tag)
 {
-	sp_shard_call *call = take_free(client);
+	sp_shard_call *call = pop_free(client);
 	sp_buffer frame;
 
 	if (call == NULL) {
 		call = sp_alloc_zero(1, sizeof(*call));
 		if (call == NULL)
 			return NULL;
-		sp_buffer_init(&call->frame, SP_SHARD_HEADER + SP_SHARD_MAX_QUESTION);
+		sp_buffer_init(&call->frame, SP_SHARD_HEADER + SP_SHARD_MAX_REQUEST);
 	}
 	frame = call->frame;
 	*call = (sp_shard_call){.slice = slice,
-				.sink = sink,
+				.callbacks = callbacks,
 				.owner = owner,
 				.tag = tag,
 				.kind = kind == SP_SHARD_VERSION ? SP_SHARD_TABLES : SP_SHARD_ROWS,
-				.most = SP_SHARD_MAX_ANSWER,
+				.max_bytes = SP_SHARD_MAX_RESPONSE,
 				.frame = frame};
 	sp_buffer_clear(&call->frame);
 	(void)sp_shard_frame_begin(&call->frame, kind, 0);
@@ -86,9 +86,9 @@ sp_buffer *sp_shard_call_body(sp_shard_call *call)
 	return &call->frame;
 }
 
-void sp_shard_call_expect(sp_shard_call *call, uint64_t most)
+void sp_shard_call_set_limit(sp_shard_call *call, uint64_t max_bytes)
 {
-	call->most = most;
+	call->max_bytes = max_bytes;
 }
 
 sp_shard_call *sp_shard_call_join(sp_shard_call *first, sp_shard_call *more)
@@ -99,7 +99,6 @@ sp_shard_call *sp_shard_call_join(sp_shard_call *first, sp_shard_call *more)
 
 void sp_shard_call_send(sp_shard_client *client, sp_shard_call *first)
 {
-	const uint64_t one = 1;
 	sp_shard_call *last = first;
 	bool must_wake;
 
@@ -111,14 +110,13 @@ void sp_shard_call_send(sp_shard_client *client, sp_shard_call *first)
 	must_wake = client->is_asleep;
 	client->is_asleep = false;
 	pthread_mutex_unlock(&client->lock);
-	if (must_wake && write(client->wake, &one, sizeof(one)) < 0)
-		sp_log(SP_LOG_WARNING, "the thread that asks other processors: %s",
-		       strerror(errno));
+	if (must_wake)
+		sp_shard__client_wake(client);
 }
 
-/* ---- open calls, by time ---- */
+/* ---- calls to hedge, by time ---- */
 
-static void list(sp_shard_client *client, sp_shard_call *call)
+static void list_open(sp_shard_client *client, sp_shard_call *call)
 {
 	call->earlier = client->newest;
 	call->later = NULL;
@@ -129,7 +127,7 @@ static void list(sp_shard_client *client, sp_shard_call *call)
 	client->newest = call;
 }
 
-static void unlist(sp_shard_client *client, sp_shard_call *call)
+static void unlist_open(sp_shard_client *client, sp_shard_call *call)
 {
 	if (call->is_hedged)
 		return;
@@ -161,7 +159,7 @@ static bool send_to_next(sp_shard_client *client, sp_shard_call *call)
 		call->tried |= UINT32_C(1) << link->replica;
 		if (!sp_shard__link_send(link, call))
 			continue;
-		call->owed++;
+		call->pending++;
 		return true;
 	}
 	return false;
@@ -170,24 +168,26 @@ static bool send_to_next(sp_shard_client *client, sp_shard_call *call)
 static void fail(sp_shard_client *client, sp_shard_call *call)
 {
 	call->is_done = true;
-	unlist(client, call);
+	unlist_open(client, call);
 	sp_shard__count(&client->failures, 1);
 	if (call->reason[0] == '\0')
 		snprintf(call->reason, sizeof(call->reason), "no holder of slice %u is connected",
 			 call->slice);
-	call->sink->fail(call->owner, call->tag, call->no_version, call->reason);
+	call->callbacks->on_failure(call->owner, call->tag, call->no_version, call->reason);
 }
 
-/* After an answer that does not count: the next replica, if no other is asked already. */
-static void go_on(sp_shard_client *client, sp_shard_call *call)
+/*
+ * After a response or a failure: tries the next replica if needed, or frees the call if it is done.
+ */
+static void retry_or_finish(sp_shard_client *client, sp_shard_call *call)
 {
-	if (!call->is_done && call->owed == 0) {
+	if (!call->is_done && call->pending == 0) {
 		if (send_to_next(client, call))
 			sp_shard__count(&client->retries, 1);
 		else
 			fail(client, call);
 	}
-	if (call->is_done && call->owed == 0)
+	if (call->is_done && call->pending == 0)
 		sp_shard_call_drop(client, call);
 }
 
@@ -196,10 +196,10 @@ static void start(sp_shard_client *client, sp_shard_call *call)
 	call->next = NULL;
 	call->id = ++client->next_id;
 	call->sent_ns = sp_clock_now_ns();
-	sp_shard__count(&client->questions, 1);
-	list(client, call);
+	sp_shard__count(&client->requests, 1);
+	list_open(client, call);
 	if (call->frame.failed) {
-		snprintf(call->reason, sizeof(call->reason), "no memory for a question");
+		snprintf(call->reason, sizeof(call->reason), "no memory for a request");
 	} else {
 		memcpy(call->frame.data + 8, &call->id, sizeof(call->id));
 		if (sp_shard_frame_end(&call->frame, 0) && send_to_next(client, call))
@@ -209,45 +209,46 @@ static void start(sp_shard_client *client, sp_shard_call *call)
 	sp_shard_call_drop(client, call);
 }
 
-bool sp_shard__call_answered(sp_shard_call *call, sp_shard_link *link, uint8_t kind, sp_bytes body)
+bool sp_shard__call_on_response(sp_shard_call *call, sp_shard_link *link, uint8_t kind,
+				sp_bytes body)
 {
 	sp_shard_client *client = link->client;
-	sp_shard_fault fault = SP_SHARD_FAILED;
+	sp_shard_error_code fault = SP_SHARD_FAILED;
 	char name[SP_SHARD_ADDRESS_TEXT];
 	sp_bytes text = {"it answers something else", 25};
 	bool good = true;
 
-	call->owed--;
+	call->pending--;
 	sp_shard__count(&client->round_trip_count, 1);
 	sp_shard__count(&client->round_trip_ns, (uint64_t)(sp_clock_now_ns() - call->sent_ns));
 	if (kind == SP_SHARD_ERROR)
 		good = sp_shard_error_read(&fault, &text, body);
 	else if (!call->is_done)
-		good = call->sink->take(call->owner, call->tag, kind, body);
+		good = call->callbacks->on_response(call->owner, call->tag, kind, body);
 	if (good && kind != SP_SHARD_ERROR && !call->is_done) {
 		call->is_done = true;
-		unlist(client, call);
+		unlist_open(client, call);
 	} else if (!call->is_done) {
 		call->no_version = good && fault == SP_SHARD_NO_VERSION;
 		snprintf(call->reason, sizeof(call->reason), "slice %u at %s: %.*s", link->slice,
 			 sp_shard_address_text(&link->address, name),
 			 (int)(text.size < 128 ? text.size : 128), text.data);
 	}
-	go_on(client, call);
+	retry_or_finish(client, call);
 	return good;
 }
 
-void sp_shard__call_missed(sp_shard_call *call, sp_shard_link *link, const char *reason)
+void sp_shard__call_on_failure(sp_shard_call *call, sp_shard_link *link, const char *reason)
 {
-	call->owed--;
+	call->pending--;
 	if (!call->is_done) {
 		call->no_version = false;
 		snprintf(call->reason, sizeof(call->reason), "%s", reason);
 	}
-	go_on(link->client, call);
+	retry_or_finish(link->client, call);
 }
 
-/* Asks a second replica for what the first takes long to answer; returns when to call again. */
+/* Sends calls that are older than hedge_ms to a second replica; returns when to call again. */
 static int64_t hedge(sp_shard_client *client, int64_t now_ns)
 {
 	int64_t after_ns = client->options.hedge_ms * MS;
@@ -257,7 +258,7 @@ static int64_t hedge(sp_shard_client *client, int64_t now_ns)
 
 		if (now_ns - call->sent_ns < after_ns)
 			return call->sent_ns + after_ns;
-		unlist(client, call);
+		unlist_open(client, call);
 		if (send_to_next(client, call))
 			sp_shard__count(&client->hedges, 1);
 	}
@@ -272,7 +273,7 @@ static void flush_all(sp_shard_client *client)
 		sp_shard__link_flush(&client->links[i]);
 }
 
-static void take_submitted(sp_shard_client *client)
+static void start_submitted(sp_shard_client *client)
 {
 	sp_shard_call *call, *next;
 
@@ -303,8 +304,8 @@ static int sleep_ms(int64_t next_ns)
 {
 	int64_t left_ns = next_ns - sp_clock_now_ns();
 
-	if (next_ns == INT64_MAX || left_ns > (int64_t)LONGEST_WAIT_MS * MS)
-		return LONGEST_WAIT_MS;
+	if (next_ns == INT64_MAX || left_ns > (int64_t)MAX_WAIT_MS * MS)
+		return MAX_WAIT_MS;
 	return left_ns <= 0 ? 0 : (int)((left_ns + MS - 1) / MS);
 }
 
@@ -327,13 +328,13 @@ static void wait_for_events(sp_shard_client *client, int64_t next_ns)
 			sp_shard__link_on_event(events[i].data.ptr, events[i].events);
 }
 
-static void give_up(sp_shard_client *client)
+static void fail_all(sp_shard_client *client)
 {
 	for (size_t i = 0; i < client->link_count; i++) {
 		if (client->links[i].state != SP_SHARD_DOWN)
-			sp_shard__link_lose(&client->links[i], "the client is closed");
+			sp_shard__link_disconnect(&client->links[i], "the client is closed");
 	}
-	take_submitted(client); /* which fail, as no peer is connected */
+	start_submitted(client); /* they fail, as no peer is connected */
 }
 
 static void thread_main(void *context)
@@ -345,10 +346,10 @@ static void thread_main(void *context)
 
 		flush_all(client);
 		wait_for_events(client, next_ns);
-		take_submitted(client);
+		start_submitted(client);
 		flush_all(client);
 	}
-	give_up(client);
+	fail_all(client);
 }
 
 static void resolver_main(void *context)
@@ -374,7 +375,7 @@ void sp_shard__client_wake(sp_shard_client *client)
 
 /* ---- life ---- */
 
-static void settle(sp_shard_client *client, const sp_shard_client_options *options)
+static void set_options(sp_shard_client *client, const sp_shard_client_options *options)
 {
 	client->options = *options;
 	client->options.peers = NULL;
@@ -436,7 +437,7 @@ sp_status sp_shard_client_create(sp_shard_client **out, const sp_shard_client_op
 	pthread_mutex_init(&client->lock, NULL);
 	client->submitted_end = &client->submitted;
 	client->epoll = client->wake = -1;
-	settle(client, options);
+	set_options(client, options);
 	status = run(client, options, err);
 	if (status != SP_OK) {
 		sp_shard_client_destroy(client);
@@ -486,7 +487,7 @@ void sp_shard_client_count(sp_shard_client *client, sp_shard_client_counters *ou
 					  .peers_up = client->peers_up,
 					  .connects = client->connects,
 					  .losses = client->losses,
-					  .questions = client->questions,
+					  .requests = client->requests,
 					  .hedges = client->hedges,
 					  .retries = client->retries,
 					  .failures = client->failures,

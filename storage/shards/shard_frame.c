@@ -13,7 +13,7 @@ enum {
 	ALIGN = 8,
 	TABLES_HEAD = 24,
 	TABLE_HEAD = 16,
-	ASK_HEAD = 16,
+	LOOKUP_HEAD = 16,
 	PART_HEAD = 8,
 	ERROR_HEAD = 8,
 	MAX_ERROR_TEXT = 1024,
@@ -21,7 +21,7 @@ enum {
 
 /* ---- bytes ---- */
 
-static sp_bytes behind(sp_bytes bytes, size_t size)
+static sp_bytes bytes_after(sp_bytes bytes, size_t size)
 {
 	return (sp_bytes){bytes.data + size, bytes.size - size};
 }
@@ -57,10 +57,10 @@ void sp_shard_put_u64(sp_buffer *out, uint64_t value)
 
 /* ---- frames ---- */
 
-bool sp_shard_header_read(sp_shard_header *out, const char *bytes, bool questions)
+bool sp_shard_header_read(sp_shard_header *out, const char *bytes, bool requests)
 {
 	uint32_t first = sp_le32_at(bytes);
-	bool asks;
+	bool is_request;
 
 	out->kind = (uint8_t)(first >> 24);
 	out->size = sp_le32_at(bytes + 4);
@@ -68,9 +68,9 @@ bool sp_shard_header_read(sp_shard_header *out, const char *bytes, bool question
 	if ((first & 0xffff) != MARK || (first >> 16 & 0xff) != VERSION || out->size % ALIGN != 0 ||
 	    out->kind < SP_SHARD_VERSION || out->kind > SP_SHARD_ERROR)
 		return false;
-	asks = out->kind == SP_SHARD_VERSION || out->kind == SP_SHARD_ASK;
-	return asks == questions &&
-	       out->size <= (uint32_t)(asks ? SP_SHARD_MAX_QUESTION : SP_SHARD_MAX_ANSWER);
+	is_request = out->kind == SP_SHARD_VERSION || out->kind == SP_SHARD_LOOKUP;
+	return is_request == requests &&
+	       out->size <= (uint32_t)(is_request ? SP_SHARD_MAX_REQUEST : SP_SHARD_MAX_RESPONSE);
 }
 
 size_t sp_shard_frame_begin(sp_buffer *out, sp_shard_kind kind, uint64_t id)
@@ -129,11 +129,11 @@ static bool read_table(sp_shard_table *out, sp_bytes *rest)
 	out->dim = sp_le32_at(rest->data);
 	name_size = sp_le32_at(rest->data + 4);
 	out->row_count = sp_le64_at(rest->data + 8);
-	*rest = behind(*rest, TABLE_HEAD);
+	*rest = bytes_after(*rest, TABLE_HEAD);
 	if (out->dim == 0 || !has_text(*rest, name_size))
 		return false;
 	out->name = (sp_bytes){rest->data, name_size};
-	*rest = behind(*rest, padded(name_size));
+	*rest = bytes_after(*rest, padded(name_size));
 	return true;
 }
 
@@ -148,7 +148,7 @@ bool sp_shard_tables_read(sp_shard_tables *out, sp_bytes body)
 				 .slice = sp_le32_at(body.data + 8),
 				 .slices = sp_le32_at(body.data + 12),
 				 .count = sp_le32_at(body.data + 16),
-				 .rest = behind(body, TABLES_HEAD)};
+				 .rest = bytes_after(body, TABLES_HEAD)};
 	if (out->slice >= out->slices || out->count > SP_SHARD_MAX_TABLES)
 		return false;
 	rest = out->rest;
@@ -163,7 +163,7 @@ bool sp_shard_tables_next(sp_shard_tables *tables, sp_shard_table *out)
 	return read_table(out, &tables->rest);
 }
 
-/* ---- ASK ---- */
+/* ---- LOOKUP ---- */
 
 static bool read_part(sp_shard_part *out, sp_bytes *rest)
 {
@@ -174,24 +174,24 @@ static bool read_part(sp_shard_part *out, sp_bytes *rest)
 	out->table = sp_le32_at(rest->data);
 	out->count = sp_le32_at(rest->data + 4);
 	size = (uint64_t)out->count * sizeof(int64_t);
-	*rest = behind(*rest, PART_HEAD);
+	*rest = bytes_after(*rest, PART_HEAD);
 	if (size > rest->size)
 		return false;
 	out->keys = (const int64_t *)(const void *)rest->data;
-	*rest = behind(*rest, size);
+	*rest = bytes_after(*rest, size);
 	return true;
 }
 
-bool sp_shard_ask_read(sp_shard_ask *out, sp_bytes body)
+bool sp_shard_lookup_read(sp_shard_lookup *out, sp_bytes body)
 {
 	sp_shard_part part;
 	sp_bytes rest;
 
-	if (body.size < ASK_HEAD || sp_le32_at(body.data + 12) != 0)
+	if (body.size < LOOKUP_HEAD || sp_le32_at(body.data + 12) != 0)
 		return false;
-	*out = (sp_shard_ask){.token = sp_le64_at(body.data),
-			      .parts = sp_le32_at(body.data + 8),
-			      .rest = behind(body, ASK_HEAD)};
+	*out = (sp_shard_lookup){.token = sp_le64_at(body.data),
+				 .parts = sp_le32_at(body.data + 8),
+				 .rest = bytes_after(body, LOOKUP_HEAD)};
 	if (out->parts > SP_SHARD_MAX_TABLES)
 		return false;
 	rest = out->rest;
@@ -201,9 +201,9 @@ bool sp_shard_ask_read(sp_shard_ask *out, sp_bytes body)
 	return rest.size == 0;
 }
 
-bool sp_shard_ask_next(sp_shard_ask *ask, sp_shard_part *out)
+bool sp_shard_lookup_next(sp_shard_lookup *lookup, sp_shard_part *out)
 {
-	return read_part(out, &ask->rest);
+	return read_part(out, &lookup->rest);
 }
 
 /* ---- ROWS ---- */
@@ -220,20 +220,20 @@ bool sp_shard_rows_next(sp_shard_rows *out, sp_bytes *rest, uint32_t count, size
 		return false;
 	for (size_t i = 0; i < words; i++)
 		held += (size_t)__builtin_popcountll(out->bits[i]);
-	*rest = behind(*rest, words * sizeof(uint64_t));
+	*rest = bytes_after(*rest, words * sizeof(uint64_t));
 	out->rows = rest->data;
 	if (held != 0 && dim > rest->size / sizeof(float) / held)
 		return false;
 	size = (uint64_t)held * dim * sizeof(float);
 	if (!has_text(*rest, size))
 		return false;
-	*rest = behind(*rest, padded(size));
+	*rest = bytes_after(*rest, padded(size));
 	return true;
 }
 
 /* ---- ERROR ---- */
 
-void sp_shard_error_write(sp_buffer *out, uint64_t id, sp_shard_fault fault, const char *text)
+void sp_shard_error_write(sp_buffer *out, uint64_t id, sp_shard_error_code fault, const char *text)
 {
 	size_t start = sp_shard_frame_begin(out, SP_SHARD_ERROR, id), size = strlen(text);
 
@@ -245,7 +245,7 @@ void sp_shard_error_write(sp_buffer *out, uint64_t id, sp_shard_fault fault, con
 	(void)sp_shard_frame_end(out, start);
 }
 
-bool sp_shard_error_read(sp_shard_fault *fault, sp_bytes *text, sp_bytes body)
+bool sp_shard_error_read(sp_shard_error_code *fault, sp_bytes *text, sp_bytes body)
 {
 	uint32_t code, size;
 
@@ -254,7 +254,8 @@ bool sp_shard_error_read(sp_shard_fault *fault, sp_bytes *text, sp_bytes body)
 	code = sp_le32_at(body.data);
 	size = sp_le32_at(body.data + 4);
 	*text = (sp_bytes){body.data + ERROR_HEAD, size};
-	*fault = (sp_shard_fault)code;
+	*fault = (sp_shard_error_code)code;
 	return code >= SP_SHARD_NO_VERSION && code <= SP_SHARD_FAILED && size <= MAX_ERROR_TEXT &&
-	       padded(size) == body.size - ERROR_HEAD && has_text(behind(body, ERROR_HEAD), size);
+	       padded(size) == body.size - ERROR_HEAD &&
+	       has_text(bytes_after(body, ERROR_HEAD), size);
 }

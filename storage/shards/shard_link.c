@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/backoff.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "storage/shards/shard_client_internal.h"
@@ -17,51 +18,37 @@
 enum {
 	MS = 1000000,
 	FIRST_PAUSE_MS = 10,
-	OUT_BYTES = 256 << 20, /* queued for one peer at most */
-	OWED = 1 << 20,        /* answers owed at most */
+	MAX_OUT = 256 << 20,     /* bytes queued for one peer */
+	MAX_IN_FLIGHT = 1 << 20, /* requests */
 	KEPT_OUT = 4 << 20,
 	FIRST_IN = 256 << 10,
 	KEPT_IN = 4 << 20,
 	READS_AT_ONCE = 8,
 	ERROR_BYTES = 2048,
-	GREETING_ID = 0, /* calls count from 1 on */
+	HANDSHAKE_ID = 0, /* ids of calls begin with 1 */
 };
 
-/* ---- what is owed ---- */
+/* ---- requests in flight ---- */
 
-static bool grow_owed(sp_shard_link *link)
+static sp_shard_call *pop_in_flight(sp_shard_link *link)
 {
-	size_t capacity = link->owed_capacity != 0 ? link->owed_capacity * 2 : 64;
-	sp_shard_call **owed;
-
-	if (link->owed_count < link->owed_capacity)
-		return true;
-	owed = sp_alloc_zero(capacity, sizeof(sp_shard_call *));
-	if (owed == NULL)
-		return false;
-	for (size_t i = 0; i < link->owed_count; i++)
-		owed[i] = link->owed[(link->owed_first + i) & (link->owed_capacity - 1)];
-	sp_free(link->owed);
-	link->owed = owed;
-	link->owed_first = 0;
-	link->owed_capacity = capacity;
-	return true;
+	return *(sp_shard_call **)sp_ring_pop(&link->in_flight, sizeof(sp_shard_call *));
 }
 
-static sp_shard_call *pop_owed(sp_shard_link *link)
+/* The ring has room. */
+static void push_in_flight(sp_shard_link *link, sp_shard_call *call)
 {
-	sp_shard_call *call = link->owed[link->owed_first];
-
-	link->owed_first = (link->owed_first + 1) & (link->owed_capacity - 1);
-	link->owed_count--;
-	return call;
+	if (link->in_flight.count == 0)
+		link->heard_ns = sp_clock_now_ns();
+	*(sp_shard_call **)sp_ring_push(&link->in_flight, sizeof(call)) = call;
 }
 
 bool sp_shard__link_send(sp_shard_link *link, sp_shard_call *call)
 {
 	size_t waiting = link->out.size - link->sent;
 
-	if (link->owed_count >= OWED || waiting + call->frame.size > OUT_BYTES || !grow_owed(link))
+	if (link->in_flight.count >= MAX_IN_FLIGHT || waiting + call->frame.size > MAX_OUT ||
+	    !sp_ring_reserve(&link->in_flight, sizeof(call)))
 		return false;
 	if (link->sent != 0 && waiting == 0) {
 		sp_buffer_clear(&link->out);
@@ -69,21 +56,19 @@ bool sp_shard__link_send(sp_shard_link *link, sp_shard_call *call)
 	}
 	sp_buffer_append(&link->out, call->frame.data, call->frame.size);
 	if (link->out.failed) {
-		sp_shard__link_lose(link, "no memory");
+		sp_shard__link_disconnect(link, "no memory");
 		return false;
 	}
-	if (link->owed_count == 0)
-		link->heard_ns = sp_clock_now_ns();
-	link->owed[(link->owed_first + link->owed_count++) & (link->owed_capacity - 1)] = call;
+	push_in_flight(link, call);
 	return true;
 }
 
-static bool greet(sp_shard_link *link)
+static bool send_handshake(sp_shard_link *link)
 {
-	if (!grow_owed(link))
+	if (!sp_ring_reserve(&link->in_flight, sizeof(sp_shard_call *)))
 		return false;
-	sp_shard_version_write(&link->out, GREETING_ID, SP_SHARD_NO_FULL, 0);
-	link->owed[(link->owed_first + link->owed_count++) & (link->owed_capacity - 1)] = NULL;
+	sp_shard_version_write(&link->out, HANDSHAKE_ID, SP_SHARD_HANDSHAKE_STEP, 0);
+	push_in_flight(link, NULL);
 	return !link->out.failed;
 }
 
@@ -91,10 +76,10 @@ static bool greet(sp_shard_link *link)
 
 static bool is_open(const sp_shard_link *link)
 {
-	return link->state == SP_SHARD_GREETING || link->state == SP_SHARD_READY;
+	return link->state == SP_SHARD_HANDSHAKE || link->state == SP_SHARD_READY;
 }
 
-static void want_write(sp_shard_link *link, bool wants)
+static void watch_writable(sp_shard_link *link, bool wants)
 {
 	struct epoll_event event = {.events = EPOLLIN | (wants ? EPOLLOUT : 0), .data.ptr = link};
 
@@ -113,11 +98,11 @@ void sp_shard__link_flush(sp_shard_link *link)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-			want_write(link, true);
+			watch_writable(link, true);
 			return;
 		}
 		if (n < 0) {
-			sp_shard__link_lose(link, strerror(errno));
+			sp_shard__link_disconnect(link, strerror(errno));
 			return;
 		}
 		link->sent += (size_t)n;
@@ -129,26 +114,27 @@ void sp_shard__link_flush(sp_shard_link *link)
 		sp_buffer_fini(&link->out);
 	else
 		sp_buffer_clear(&link->out);
-	want_write(link, false);
+	watch_writable(link, false);
 }
 
 /* ---- input ---- */
 
-/* The header at `bytes` is that of the answer that is owed next. */
+/* Reads the header of the response to the oldest request in flight; false: it is not one. */
 static bool read_header(sp_shard_header *out, const sp_shard_link *link, const char *bytes)
 {
 	const sp_shard_call *call;
 
-	if (!sp_shard_header_read(out, bytes, false) || link->owed_count == 0)
+	if (!sp_shard_header_read(out, bytes, false) || link->in_flight.count == 0)
 		return false;
-	call = link->owed[link->owed_first];
+	call = *(sp_shard_call **)sp_ring_oldest(&link->in_flight, sizeof(call));
 	if (call == NULL)
-		return out->id == GREETING_ID && out->kind == SP_SHARD_ERROR &&
+		return out->id == HANDSHAKE_ID && out->kind == SP_SHARD_ERROR &&
 		       out->size <= ERROR_BYTES;
 	if (out->id != call->id)
 		return false;
-	return out->kind == SP_SHARD_ERROR ? out->size <= ERROR_BYTES
-					   : out->kind == call->kind && out->size <= call->most;
+	return out->kind == SP_SHARD_ERROR
+		       ? out->size <= ERROR_BYTES
+		       : out->kind == call->kind && out->size <= call->max_bytes;
 }
 
 static void become_ready(sp_shard_link *link)
@@ -157,32 +143,32 @@ static void become_ready(sp_shard_link *link)
 
 	link->state = SP_SHARD_READY;
 	link->failed = 0;
-	if (link->told_down)
+	if (link->logged_down)
 		sp_log(SP_LOG_INFO, "the holder of slice %u at %s is reached again", link->slice,
 		       sp_shard_address_text(&link->address, name));
-	link->told_down = false;
+	link->logged_down = false;
 	sp_shard__count(&link->client->connects, 1);
 	sp_shard__count(&link->client->peers_up, 1);
 	sp_shard__count(&link->client->up_of[link->slice], 1);
 }
 
 /* False: it is malformed. */
-static bool take_answer(sp_shard_link *link, uint8_t kind, sp_bytes body)
+static bool handle_response(sp_shard_link *link, uint8_t kind, sp_bytes body)
 {
-	sp_shard_call *call = pop_owed(link);
-	sp_shard_fault fault;
+	sp_shard_call *call = pop_in_flight(link);
+	sp_shard_error_code fault;
 	sp_bytes text;
 
 	if (call != NULL)
-		return sp_shard__call_answered(call, link, kind, body);
+		return sp_shard__call_on_response(call, link, kind, body);
 	if (!sp_shard_error_read(&fault, &text, body))
 		return false;
 	become_ready(link);
 	return true;
 }
 
-/* Hands on what `in` has whole answers of; false: it is malformed, or the link is lost. */
-static bool take_answers(sp_shard_link *link)
+/* Handles the complete responses in `in`; false: one is malformed. */
+static bool read_responses(sp_shard_link *link)
 {
 	size_t at = 0;
 	bool good = true;
@@ -197,14 +183,14 @@ static bool take_answers(sp_shard_link *link)
 			break;
 		body = (sp_bytes){link->in + at + SP_SHARD_HEADER, header.size};
 		at += SP_SHARD_HEADER + header.size;
-		good = take_answer(link, header.kind, body);
+		good = handle_response(link, header.kind, body);
 	}
 	memmove(link->in, link->in + at, link->in_size - at);
 	link->in_size -= at;
 	return good;
 }
 
-static bool make_room(sp_shard_link *link)
+static bool reserve_input(sp_shard_link *link)
 {
 	size_t needed = FIRST_IN;
 	sp_shard_header header;
@@ -228,28 +214,28 @@ static bool make_room(sp_shard_link *link)
 	return true;
 }
 
-static void read_some(sp_shard_link *link)
+static void read_input(sp_shard_link *link)
 {
 	for (int i = 0; i < READS_AT_ONCE; i++) {
 		ssize_t n;
 
-		if (!make_room(link)) {
-			sp_shard__link_lose(link, "no memory for an answer");
+		if (!reserve_input(link)) {
+			sp_shard__link_disconnect(link, "no memory for an answer");
 			return;
 		}
 		n = recv(link->fd, link->in + link->in_size, link->in_capacity - link->in_size, 0);
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
 			return;
 		if (n <= 0) {
-			sp_shard__link_lose(link, n == 0 ? "it has closed the connection"
-							 : strerror(errno));
+			sp_shard__link_disconnect(link, n == 0 ? "it has closed the connection"
+							       : strerror(errno));
 			return;
 		}
 		link->heard_ns = sp_clock_now_ns();
 		link->in_size += (size_t)n;
 		sp_shard__count(&link->client->bytes_received, (uint64_t)n);
-		if (!take_answers(link)) {
-			sp_shard__link_lose(link, "what it sends is no answer");
+		if (!read_responses(link)) {
+			sp_shard__link_disconnect(link, "what it sends is no answer");
 			return;
 		}
 		if (!is_open(link))
@@ -259,31 +245,15 @@ static void read_some(sp_shard_link *link)
 
 /* ---- connecting ---- */
 
-static int64_t pause_ns(sp_shard_link *link)
-{
-	sp_shard_client *client = link->client;
-	int64_t pause = FIRST_PAUSE_MS;
-
-	for (uint32_t i = 0; i < link->failed && pause < client->options.longest_pause_ms; i++)
-		pause *= 2;
-	if (pause > client->options.longest_pause_ms)
-		pause = client->options.longest_pause_ms;
-	/* Between half and all of it, so that many clients do not come at once. */
-	client->random ^= client->random << 13;
-	client->random ^= client->random >> 7;
-	client->random ^= client->random << 17;
-	return pause * MS / 2 + (int64_t)(client->random % (uint64_t)(pause * MS / 2 + 1));
-}
-
-static void tell(sp_shard_link *link, const char *reason)
+static void log_down(sp_shard_link *link, const char *reason)
 {
 	char name[SP_SHARD_ADDRESS_TEXT];
 
-	if (link->told_down || atomic_load(&link->client->closing))
+	if (link->logged_down || atomic_load(&link->client->closing))
 		return;
 	sp_log(SP_LOG_WARNING, "the holder of slice %u at %s cannot be reached: %s", link->slice,
 	       sp_shard_address_text(&link->address, name), reason);
-	link->told_down = true;
+	link->logged_down = true;
 }
 
 static void connect_to(sp_shard_link *link, const struct sockaddr *to, socklen_t size)
@@ -296,14 +266,14 @@ static void connect_to(sp_shard_link *link, const struct sockaddr *to, socklen_t
 	link->next_ns = sp_clock_now_ns() + link->client->options.connect_ms * MS;
 	link->fd = socket(to->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (link->fd < 0) {
-		sp_shard__link_lose(link, strerror(errno));
+		sp_shard__link_disconnect(link, strerror(errno));
 		return;
 	}
 	(void)setsockopt(link->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	fault = connect(link->fd, to, size);
 	if ((fault != 0 && errno != EINPROGRESS) ||
 	    epoll_ctl(link->client->epoll, EPOLL_CTL_ADD, link->fd, &event) != 0) {
-		sp_shard__link_lose(link, strerror(errno));
+		sp_shard__link_disconnect(link, strerror(errno));
 		return;
 	}
 	link->wants_write = true;
@@ -341,8 +311,8 @@ void sp_shard__link_resolve(sp_shard_link *link)
 		freeaddrinfo(list);
 }
 
-/* A name is looked up for every attempt, as what it means may change. */
-static void begin(sp_shard_link *link)
+/* The name is resolved for every attempt, because its addresses may change. */
+static void start_connecting(sp_shard_link *link)
 {
 	if (link->address.port < 0) {
 		connect_to_path(link);
@@ -352,10 +322,10 @@ static void begin(sp_shard_link *link)
 	link->next_ns = INT64_MAX;
 	link->is_found = false;
 	if (!sp_queue_try_push(link->client->names, link))
-		sp_shard__link_lose(link, "its name cannot be looked up now");
+		sp_shard__link_disconnect(link, "its name cannot be looked up now");
 }
 
-static void go_on(sp_shard_link *link)
+static void connect_to_resolved(sp_shard_link *link)
 {
 	struct sockaddr_storage to;
 	socklen_t size = 0;
@@ -375,7 +345,7 @@ static void go_on(sp_shard_link *link)
 	if (size != 0)
 		connect_to(link, (const struct sockaddr *)&to, size);
 	else
-		sp_shard__link_lose(link, "its name is unknown");
+		sp_shard__link_disconnect(link, "its name is unknown");
 }
 
 void sp_shard__link_on_event(sp_shard_link *link, uint32_t events)
@@ -387,37 +357,39 @@ void sp_shard__link_on_event(sp_shard_link *link, uint32_t events)
 		if (getsockopt(link->fd, SOL_SOCKET, SO_ERROR, &fault, &size) != 0)
 			fault = errno;
 		if (fault != 0) {
-			sp_shard__link_lose(link, strerror(fault));
+			sp_shard__link_disconnect(link, strerror(fault));
 			return;
 		}
-		link->state = SP_SHARD_GREETING;
-		if (!greet(link)) {
-			sp_shard__link_lose(link, "no memory");
+		link->state = SP_SHARD_HANDSHAKE;
+		if (!send_handshake(link)) {
+			sp_shard__link_disconnect(link, "no memory");
 			return;
 		}
 	}
 	if (is_open(link) && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0)
-		read_some(link);
+		read_input(link);
 	if (is_open(link) && (events & EPOLLOUT) != 0) {
 		sp_shard__link_flush(link);
 		if (is_open(link) && link->out.size == 0)
-			want_write(link, false);
+			watch_writable(link, false);
 	}
 }
 
-void sp_shard__link_lose(sp_shard_link *link, const char *reason)
+void sp_shard__link_disconnect(sp_shard_link *link, const char *reason)
 {
 	char name[SP_SHARD_ADDRESS_TEXT], text[SP_SHARD_ADDRESS_TEXT + 128];
 	bool was_up = link->state == SP_SHARD_READY;
-	size_t owed = link->owed_count;
+	size_t count = link->in_flight.count;
 
 	snprintf(text, sizeof(text), "slice %u at %s: %.100s", link->slice,
 		 sp_shard_address_text(&link->address, name), reason);
-	/* A connection that was good is made again at once, which no log line needs. */
+	/* A connection that was up is reconnected at once; only if that fails a line is logged. */
 	if (!was_up)
-		tell(link, reason);
+		log_down(link, reason);
 	link->state = SP_SHARD_DOWN;
-	link->next_ns = sp_clock_now_ns() + pause_ns(link);
+	link->next_ns = sp_clock_now_ns() + sp_backoff_ns(link->failed, FIRST_PAUSE_MS,
+							  link->client->options.longest_pause_ms,
+							  &link->client->random);
 	link->failed++;
 	if (link->fd >= 0)
 		close(link->fd);
@@ -431,12 +403,12 @@ void sp_shard__link_lose(sp_shard_link *link, const char *reason)
 		atomic_fetch_sub(&link->client->peers_up, 1);
 		atomic_fetch_sub(&link->client->up_of[link->slice], 1);
 	}
-	/* Those that come meanwhile are not among these. */
-	for (; owed > 0; owed--) {
-		sp_shard_call *call = pop_owed(link);
+	/* Calls that the callbacks add meanwhile are not among these. */
+	for (; count > 0; count--) {
+		sp_shard_call *call = pop_in_flight(link);
 
 		if (call != NULL)
-			sp_shard__call_missed(call, link, text);
+			sp_shard__call_on_failure(call, link, text);
 	}
 }
 
@@ -445,27 +417,29 @@ int64_t sp_shard__link_on_time(sp_shard_link *link, int64_t now_ns)
 	int64_t silent_ns = link->heard_ns + link->client->options.silence_ms * MS;
 
 	if (link->state == SP_SHARD_RESOLVING)
-		go_on(link);
+		connect_to_resolved(link);
 	if (link->state == SP_SHARD_DOWN) {
 		if (now_ns >= link->next_ns)
-			begin(link);
+			start_connecting(link);
 		return link->next_ns;
 	}
 	if (link->state == SP_SHARD_CONNECTING) {
 		if (now_ns < link->next_ns)
 			return link->next_ns;
-		sp_shard__link_lose(link, "no connection in time");
+		sp_shard__link_disconnect(link, "no connection in time");
 		return link->next_ns;
 	}
-	if (!is_open(link) || link->owed_count == 0)
+	if (!is_open(link) || link->in_flight.count == 0)
 		return INT64_MAX;
-	if (link->state == SP_SHARD_GREETING)
+	if (link->state == SP_SHARD_HANDSHAKE)
 		silent_ns = link->next_ns;
 	if (now_ns < silent_ns)
 		return silent_ns;
-	/* A holder that hangs keeps its connection: only this line tells. */
-	tell(link, "it does not answer");
-	sp_shard__link_lose(link, "it does not answer");
+	/*
+	 * A holder that hangs accepts a new connection, so disconnecting alone would log nothing.
+	 */
+	log_down(link, "it does not answer");
+	sp_shard__link_disconnect(link, "it does not answer");
 	return link->next_ns;
 }
 
@@ -476,7 +450,7 @@ void sp_shard__link_init(sp_shard_link *link, sp_shard_client *client, const sp_
 	link->client = client;
 	link->address = *at;
 	link->fd = -1;
-	sp_buffer_init(&link->out, (size_t)OUT_BYTES * 2);
+	sp_buffer_init(&link->out, (size_t)MAX_OUT * 2);
 }
 
 void sp_shard__link_fini(sp_shard_link *link)
@@ -484,6 +458,6 @@ void sp_shard__link_fini(sp_shard_link *link)
 	if (link->fd >= 0)
 		close(link->fd);
 	sp_buffer_fini(&link->out);
-	sp_free(link->owed);
+	sp_ring_fini(&link->in_flight);
 	sp_free(link->in);
 }

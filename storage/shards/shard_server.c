@@ -22,104 +22,102 @@ enum {
 	FIRST_IN = 64 << 10,
 	READS_AT_ONCE = 4,
 	KEPT_OUT = 1 << 20,
-	ENOUGH_OUT = 4 << 20, /* a connection with that much to send is not read from */
-	CONNECTIONS = 1024,
+	MAX_PENDING_OUT = 4 << 20, /* a connection with more to send is not read from */
+	MAX_CONNECTIONS = 1024,
 	EVENTS = 64,
 	BACKLOG = 128,
 	MS = 1000000,
 	STALLED_MS = 10000,
-	LOOK_MS = 1000, /* between looks for what is over */
+	CHECK_MS = 1000, /* between checks for stalled connections and expired versions */
 };
-
-/* ---- what there is ---- */
 
 typedef struct connection {
 	struct connection *next;
 	int fd;
-	uint32_t events; /* that it waits for */
+	uint32_t events; /* registered with epoll */
 	char *in;
 	size_t in_size, in_capacity;
 	sp_buffer out;
-	size_t sent;      /* of out */
-	int64_t since_ns; /* when the unfinished question in `in` began; 0: there is none */
-	int64_t moved_ns; /* when answers were last sent, while some are waiting */
+	size_t sent;         /* of out */
+	int64_t since_ns;    /* when the unfinished request in `in` began; 0: there is none */
+	int64_t progress_ns; /* when bytes were last sent, while some are waiting */
 } connection;
 
-typedef struct desk {
+typedef struct worker {
 	sp_shard_server *server;
 	int epoll;
 	connection *connections;
 	connection *closed; /* freed after the events of this round */
 	sp_shard_memory memory;
-} desk;
+} worker;
 
 struct sp_shard_server {
 	sp_shard_address address;
-	sp_shard_holdings *holdings;
+	sp_shard_versions *versions;
 	int listener, wake;
-	desk *desks; /* one per thread */
-	size_t desk_count;
+	worker *workers; /* one per thread */
+	size_t worker_count;
 	sp_thread_group *threads;
 	atomic_bool closing;
-	atomic_size_t next_desk;
+	atomic_size_t next_worker;
 	atomic_uint_least64_t connections, malformed, bytes_sent;
 };
 
 /* ---- connections ---- */
 
-static void end(desk *d, connection *c)
+static void end(worker *w, connection *c)
 {
-	connection **at = &d->connections;
+	connection **at = &w->connections;
 
 	while (*at != c)
 		at = &(*at)->next;
 	*at = c->next;
-	c->next = d->closed;
-	d->closed = c;
+	c->next = w->closed;
+	w->closed = c;
 	close(c->fd);
-	atomic_fetch_sub(&d->server->connections, 1);
+	atomic_fetch_sub(&w->server->connections, 1);
 }
 
-static void free_closed(desk *d)
+static void free_closed(worker *w)
 {
-	while (d->closed != NULL) {
-		connection *c = d->closed;
+	while (w->closed != NULL) {
+		connection *c = w->closed;
 
-		d->closed = c->next;
+		w->closed = c->next;
 		sp_buffer_fini(&c->out);
 		sp_free(c->in);
 		sp_free(c);
 	}
 }
 
-static void take_connection(desk *d)
+static void accept_connection(worker *w)
 {
 	const int one = 1;
 	struct epoll_event event = {.events = EPOLLIN};
-	int fd = accept4(d->server->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int fd = accept4(w->server->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	connection *c = NULL;
 
 	if (fd < 0)
 		return;
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	if (atomic_fetch_add(&d->server->connections, 1) < CONNECTIONS)
+	if (atomic_fetch_add(&w->server->connections, 1) < MAX_CONNECTIONS)
 		c = sp_alloc_zero(1, sizeof(*c));
 	event.data.ptr = c;
-	if (c == NULL || epoll_ctl(d->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
-		atomic_fetch_sub(&d->server->connections, 1);
+	if (c == NULL || epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
+		atomic_fetch_sub(&w->server->connections, 1);
 		close(fd);
 		sp_free(c);
 		return;
 	}
 	c->fd = fd;
 	c->events = EPOLLIN;
-	sp_buffer_init(&c->out, (size_t)SP_SHARD_MAX_ANSWER + ENOUGH_OUT + KEPT_OUT);
-	c->next = d->connections;
-	d->connections = c;
+	sp_buffer_init(&c->out, (size_t)SP_SHARD_MAX_RESPONSE + MAX_PENDING_OUT + KEPT_OUT);
+	c->next = w->connections;
+	w->connections = c;
 }
 
 /* False: the connection is gone. */
-static bool flush(desk *d, connection *c)
+static bool flush(worker *w, connection *c)
 {
 	while (c->sent < c->out.size) {
 		ssize_t n = send(c->fd, c->out.data + c->sent, c->out.size - c->sent, MSG_NOSIGNAL);
@@ -129,7 +127,7 @@ static bool flush(desk *d, connection *c)
 		if (n < 0)
 			return errno == EAGAIN || errno == EWOULDBLOCK;
 		c->sent += (size_t)n;
-		atomic_fetch_add_explicit(&d->server->bytes_sent, (uint64_t)n,
+		atomic_fetch_add_explicit(&w->server->bytes_sent, (uint64_t)n,
 					  memory_order_relaxed);
 	}
 	c->sent = 0;
@@ -140,29 +138,29 @@ static bool flush(desk *d, connection *c)
 	return true;
 }
 
-static bool has_enough_out(const connection *c)
+static bool is_output_full(const connection *c)
 {
-	return c->out.size - c->sent >= ENOUGH_OUT;
+	return c->out.size - c->sent >= MAX_PENDING_OUT;
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
-/* Answers what `in` has whole questions of, as far as the answers fit; false: it is malformed. */
-static bool answer(desk *d, connection *c)
+/* Responds to the complete requests in `in`, until the output is full; false: one is malformed. */
+static bool respond(worker *w, connection *c)
 {
 	size_t at = 0;
 	sp_shard_header header;
 	bool good = true;
 
-	while (good && c->in_size - at >= SP_SHARD_HEADER && !has_enough_out(c)) {
+	while (good && c->in_size - at >= SP_SHARD_HEADER && !is_output_full(c)) {
 		sp_bytes body;
 
 		good = sp_shard_header_read(&header, c->in + at, true);
 		if (!good || c->in_size - at - SP_SHARD_HEADER < header.size)
 			break;
 		body = (sp_bytes){c->in + at + SP_SHARD_HEADER, header.size};
-		good = sp_shard_holdings_answer(d->server->holdings, &header, body, &c->out,
-						&d->memory);
+		good = sp_shard_versions_respond(w->server->versions, &header, body, &c->out,
+						 &w->memory);
 		at += SP_SHARD_HEADER + header.size;
 	}
 	memmove(c->in, c->in + at, c->in_size - at);
@@ -170,25 +168,25 @@ static bool answer(desk *d, connection *c)
 	if (at != 0)
 		c->since_ns = c->in_size != 0 ? sp_clock_now_ns() : 0;
 	if (!good)
-		atomic_fetch_add(&d->server->malformed, 1);
+		atomic_fetch_add(&w->server->malformed, 1);
 	return good;
 }
 
-/* Answers and sends until there is nothing to answer, or the peer does not read. */
-static bool serve(desk *d, connection *c)
+/* Responds until no complete request is left, or the peer does not read; false: disconnect. */
+static bool serve(worker *w, connection *c)
 {
 	size_t before;
 
 	do {
 		before = c->in_size;
-		if (!answer(d, c) || !flush(d, c))
+		if (!respond(w, c) || !flush(w, c))
 			return false;
 	} while (c->in_size < before && c->out.size == 0);
 	return true;
 }
 
-/* Room for the rest of the question that has begun, or for some. */
-static bool make_room(connection *c)
+/* Makes room in `in` for the rest of an incomplete request, or for new ones. */
+static bool reserve_input(connection *c)
 {
 	size_t needed = FIRST_IN;
 	sp_shard_header header;
@@ -210,12 +208,12 @@ static bool make_room(connection *c)
 }
 
 /* False: the connection is over. */
-static bool read_some(desk *d, connection *c)
+static bool read_input(worker *w, connection *c)
 {
-	for (int i = 0; i < READS_AT_ONCE && !has_enough_out(c); i++) {
+	for (int i = 0; i < READS_AT_ONCE && !is_output_full(c); i++) {
 		ssize_t n;
 
-		if (!make_room(c))
+		if (!reserve_input(c))
 			return false;
 		n = recv(c->fd, c->in + c->in_size, c->in_capacity - c->in_size, 0);
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
@@ -225,80 +223,80 @@ static bool read_some(desk *d, connection *c)
 		if (c->since_ns == 0)
 			c->since_ns = sp_clock_now_ns();
 		c->in_size += (size_t)n;
-		if (!serve(d, c))
+		if (!serve(w, c))
 			return false;
 	}
 	return true;
 }
 
-static void wait_for(desk *d, connection *c)
+static void update_events(worker *w, connection *c)
 {
 	struct epoll_event event = {.data.ptr = c};
 
-	if (!has_enough_out(c))
+	if (!is_output_full(c))
 		event.events |= EPOLLIN;
 	if (c->sent < c->out.size)
 		event.events |= EPOLLOUT;
 	if ((event.events & ~c->events & EPOLLOUT) != 0)
-		c->moved_ns = sp_clock_now_ns();
-	if (event.events != c->events && epoll_ctl(d->epoll, EPOLL_CTL_MOD, c->fd, &event) == 0)
+		c->progress_ns = sp_clock_now_ns();
+	if (event.events != c->events && epoll_ctl(w->epoll, EPOLL_CTL_MOD, c->fd, &event) == 0)
 		c->events = event.events;
 }
 
-static void on_event(desk *d, connection *c, uint32_t events)
+static void on_event(worker *w, connection *c, uint32_t events)
 {
 	bool good = true;
 
-	/* Questions that have waited for room come before new ones. */
+	/* Requests that were received while the output was full come first. */
 	if ((events & EPOLLOUT) != 0) {
-		c->moved_ns = sp_clock_now_ns();
-		good = flush(d, c) && serve(d, c);
+		c->progress_ns = sp_clock_now_ns();
+		good = flush(w, c) && serve(w, c);
 	}
 	if (good && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0)
-		good = read_some(d, c);
+		good = read_input(w, c);
 	if (good)
-		wait_for(d, c);
+		update_events(w, c);
 	else
-		end(d, c);
+		end(w, c);
 }
 
 /* ---- threads ---- */
 
-static void end_stalled(desk *d, int64_t now_ns)
+static void end_stalled(worker *w, int64_t now_ns)
 {
-	for (connection *c = d->connections, *next; c != NULL; c = next) {
+	for (connection *c = w->connections, *next; c != NULL; c = next) {
 		bool is_sending = c->sent < c->out.size;
-		int64_t since_ns = is_sending ? c->moved_ns : c->since_ns;
+		int64_t since_ns = is_sending ? c->progress_ns : c->since_ns;
 
 		next = c->next;
 		if (since_ns != 0 && now_ns - since_ns > (int64_t)STALLED_MS * MS)
-			end(d, c);
+			end(w, c);
 	}
 }
 
-static void desk_main(void *context)
+static void worker_main(void *context)
 {
 	sp_shard_server *server = context;
-	desk *d = &server->desks[atomic_fetch_add(&server->next_desk, 1)];
-	int64_t look_ns = 0;
+	worker *w = &server->workers[atomic_fetch_add(&server->next_worker, 1)];
+	int64_t check_ns = 0;
 
 	while (!atomic_load(&server->closing)) {
 		struct epoll_event events[EVENTS];
-		int count = epoll_wait(d->epoll, events, EVENTS, LOOK_MS);
+		int count = epoll_wait(w->epoll, events, EVENTS, CHECK_MS);
 		int64_t now_ns = sp_clock_now_ns();
 
 		for (int i = 0; i < count; i++) {
 			if (events[i].data.ptr == server)
-				take_connection(d);
+				accept_connection(w);
 			else if (events[i].data.ptr != NULL)
-				on_event(d, events[i].data.ptr, events[i].events);
+				on_event(w, events[i].data.ptr, events[i].events);
 		}
-		if (now_ns >= look_ns) {
-			end_stalled(d, now_ns);
-			(void)sp_shard_holdings_expire(server->holdings, now_ns);
-			look_ns = now_ns + (int64_t)LOOK_MS * MS;
+		if (now_ns >= check_ns) {
+			end_stalled(w, now_ns);
+			(void)sp_shard_versions_expire(server->versions, now_ns);
+			check_ns = now_ns + (int64_t)CHECK_MS * MS;
 		}
-		free_closed(d);
+		free_closed(w);
 	}
 }
 
@@ -363,16 +361,16 @@ static int listen_at_port(sp_shard_address *address)
 	return fd;
 }
 
-static sp_status open_desk(desk *d, sp_shard_server *server, sp_error *err)
+static sp_status open_worker(worker *w, sp_shard_server *server, sp_error *err)
 {
 	struct epoll_event wake = {.events = EPOLLIN};
 	struct epoll_event listener = {.events = EPOLLIN | EPOLLEXCLUSIVE, .data.ptr = server};
 
-	d->server = server;
-	d->epoll = epoll_create1(EPOLL_CLOEXEC);
-	server->desk_count++;
-	if (d->epoll < 0 || epoll_ctl(d->epoll, EPOLL_CTL_ADD, server->wake, &wake) != 0 ||
-	    epoll_ctl(d->epoll, EPOLL_CTL_ADD, server->listener, &listener) != 0)
+	w->server = server;
+	w->epoll = epoll_create1(EPOLL_CLOEXEC);
+	server->worker_count++;
+	if (w->epoll < 0 || epoll_ctl(w->epoll, EPOLL_CTL_ADD, server->wake, &wake) != 0 ||
+	    epoll_ctl(w->epoll, EPOLL_CTL_ADD, server->listener, &listener) != 0)
 		return sp_error_set(err, SP_IO, "a thread for other processors: %s",
 				    strerror(errno));
 	return SP_OK;
@@ -385,18 +383,18 @@ static sp_status start(sp_shard_server *server, const sp_shard_server_options *o
 	char text[SP_SHARD_ADDRESS_TEXT];
 
 	server->address = *options->address;
-	SP_TRY(sp_shard_holdings_create(&server->holdings, options->keep_ns, err));
+	SP_TRY(sp_shard_versions_create(&server->versions, options->keep_ns, err));
 	server->listener = server->address.port < 0 ? listen_at_path(server->address.host)
 						    : listen_at_port(&server->address);
 	if (server->listener < 0)
 		return sp_error_set(err, SP_IO, "cannot listen at %s: %s",
 				    sp_shard_address_text(&server->address, text), strerror(errno));
 	server->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	server->desks = sp_alloc_zero(threads, sizeof(*server->desks));
-	SP_NEED_MEMORY(server->desks, err, "threads for other processors");
+	server->workers = sp_alloc_zero(threads, sizeof(*server->workers));
+	SP_NEED_MEMORY(server->workers, err, "threads for other processors");
 	for (size_t i = 0; i < threads; i++)
-		SP_TRY(open_desk(&server->desks[i], server, err));
-	return sp_thread_group_create(&server->threads, threads, "sp-shards", desk_main, server,
+		SP_TRY(open_worker(&server->workers[i], server, err));
+	return sp_thread_group_create(&server->threads, threads, "sp-shards", worker_main, server,
 				      err);
 }
 
@@ -417,14 +415,14 @@ sp_status sp_shard_server_create(sp_shard_server **out, const sp_shard_server_op
 	return SP_OK;
 }
 
-static void close_desk(desk *d)
+static void close_worker(worker *w)
 {
-	while (d->connections != NULL)
-		end(d, d->connections);
-	free_closed(d);
-	sp_shard_memory_fini(&d->memory);
-	if (d->epoll >= 0)
-		close(d->epoll);
+	while (w->connections != NULL)
+		end(w, w->connections);
+	free_closed(w);
+	sp_shard_memory_fini(&w->memory);
+	if (w->epoll >= 0)
+		close(w->epoll);
 }
 
 void sp_shard_server_destroy(sp_shard_server *server)
@@ -438,8 +436,8 @@ void sp_shard_server_destroy(sp_shard_server *server)
 		sp_log(SP_LOG_WARNING, "the threads for other processors end late: %s",
 		       strerror(errno));
 	sp_thread_group_destroy(server->threads);
-	for (size_t i = 0; i < server->desk_count; i++)
-		close_desk(&server->desks[i]);
+	for (size_t i = 0; i < server->worker_count; i++)
+		close_worker(&server->workers[i]);
 	if (server->listener >= 0) {
 		close(server->listener);
 		if (server->address.port < 0)
@@ -447,8 +445,8 @@ void sp_shard_server_destroy(sp_shard_server *server)
 	}
 	if (server->wake >= 0)
 		close(server->wake);
-	sp_shard_holdings_destroy(server->holdings);
-	sp_free(server->desks);
+	sp_shard_versions_destroy(server->versions);
+	sp_free(server->workers);
 	sp_free(server);
 }
 
@@ -457,9 +455,9 @@ const sp_shard_address *sp_shard_server_address(const sp_shard_server *server)
 	return &server->address;
 }
 
-sp_shard_holdings *sp_shard_server_holdings(sp_shard_server *server)
+sp_shard_versions *sp_shard_server_versions(sp_shard_server *server)
 {
-	return server->holdings;
+	return server->versions;
 }
 
 void sp_shard_server_count(sp_shard_server *server, sp_shard_server_counters *out)
@@ -467,5 +465,5 @@ void sp_shard_server_count(sp_shard_server *server, sp_shard_server_counters *ou
 	*out = (sp_shard_server_counters){.connections = server->connections,
 					  .malformed = server->malformed,
 					  .bytes_sent = server->bytes_sent};
-	sp_shard_holdings_count(server->holdings, &out->rows);
+	sp_shard_versions_count(server->versions, &out->rows);
 }

@@ -12,19 +12,18 @@
 
 enum {
 	MS = 1000000,
-	PATIENCE_MS = 5000,
+	OPEN_TIMEOUT_MS = 5000,
 	NAP_MS = 10,
-	MAX_KEYS = 8192,     /* of a question: a longer one would hold up others */
-	MAX_BYTES = 2 << 20, /* of its answer, likewise, unless one row is larger */
-	KEYS_AT = 16,        /* where the parts of a question begin, after the header */
+	MAX_KEYS = 8192,     /* of a request: a longer one would delay others */
+	MAX_BYTES = 2 << 20, /* of its response, likewise, unless one row is larger */
 };
 
-typedef struct shelf {
-	sp_remote_shelf base;
-	uint32_t *tables; /* [slices] its number in each slice's list */
-} shelf;
+typedef struct sliced_table {
+	sp_remote_table base;
+	uint32_t *numbers; /* [slices] its index in each slice's list of tables */
+} sliced_table;
 
-/* What a slice's holder says of the version. */
+/* The version at the holders of one slice. */
 typedef struct slice {
 	uint64_t token;
 	sp_shard_table *tables; /* [count] names are in the store's arena */
@@ -37,14 +36,14 @@ struct sp_shard_store {
 	int64_t full;
 	slice *slices; /* [slice_count] */
 	uint32_t slice_count;
-	pthread_mutex_t lock; /* guards `asking` */
-	size_t asking;        /* fetches without all of their answers */
-	pthread_cond_t is_quiet;
+	pthread_mutex_t lock; /* guards `in_flight` */
+	size_t in_flight;     /* fetches whose requests have not all ended */
+	pthread_cond_t all_done;
 };
 
 /* ---- the version ---- */
 
-/* A question that somebody waits for. */
+/* A VERSION request that the opening thread waits for. */
 typedef struct opening {
 	sp_shard_store *store;
 	pthread_mutex_t lock; /* guards the others */
@@ -54,7 +53,7 @@ typedef struct opening {
 	sp_error why;
 } opening;
 
-static void settle(opening *o, sp_status status, const char *reason)
+static void finish_opening(opening *o, sp_status status, const char *reason)
 {
 	pthread_mutex_lock(&o->lock);
 	o->status = status;
@@ -83,7 +82,7 @@ static bool copy_tables(slice *to, sp_shard_tables tables, sp_arena *arena)
 	return true;
 }
 
-static bool take_tables(void *owner, size_t tag, uint8_t kind, sp_bytes body)
+static bool on_tables(void *owner, size_t tag, uint8_t kind, sp_bytes body)
 {
 	opening *o = owner;
 	sp_shard_store *store = o->store;
@@ -96,31 +95,32 @@ static bool take_tables(void *owner, size_t tag, uint8_t kind, sp_bytes body)
 		snprintf(text, sizeof(text),
 			 "what should hold slice %zu of %u holds slice %u of %u", tag,
 			 store->slice_count, tables.slice, tables.slices);
-		settle(o, SP_INVALID, text);
+		finish_opening(o, SP_INVALID, text);
 	} else if (copy_tables(&store->slices[tag], tables, store->remote.arena)) {
-		settle(o, SP_OK, NULL);
+		finish_opening(o, SP_OK, NULL);
 	} else {
-		settle(o, SP_NO_MEMORY, "no memory for the tables of other processors");
+		finish_opening(o, SP_NO_MEMORY, "no memory for the tables of other processors");
 	}
 	return true;
 }
 
-static void miss_tables(void *owner, size_t tag, bool no_version, const char *reason)
+static void on_tables_failed(void *owner, size_t tag, bool no_version, const char *reason)
 {
 	(void)tag;
-	settle(owner, no_version ? SP_NOT_FOUND : SP_IO, reason);
+	finish_opening(owner, no_version ? SP_NOT_FOUND : SP_IO, reason);
 }
 
-/* Asks the holders of a slice once. */
-static sp_status ask_version(sp_shard_store *store, uint32_t number, uint64_t content,
-			     sp_error *err)
+/* Requests the version from a holder of a slice, and waits. */
+static sp_status request_version(sp_shard_store *store, uint32_t number, uint64_t content,
+				 sp_error *err)
 {
-	static const sp_shard_sink sink = {.take = take_tables, .fail = miss_tables};
+	static const sp_shard_callbacks callbacks = {.on_response = on_tables,
+						     .on_failure = on_tables_failed};
 	opening o = {.store = store};
-	sp_shard_call *call = sp_shard_call_begin(store->client, number, SP_SHARD_VERSION, &sink,
-						  &o, number);
+	sp_shard_call *call = sp_shard_call_begin(store->client, number, SP_SHARD_VERSION,
+						  &callbacks, &o, number);
 
-	SP_NEED_MEMORY(call, err, "a question");
+	SP_NEED_MEMORY(call, err, "a request");
 	sp_shard_put_u64(sp_shard_call_body(call), (uint64_t)store->full);
 	sp_shard_put_u64(sp_shard_call_body(call), content);
 	pthread_mutex_init(&o.lock, NULL);
@@ -138,12 +138,13 @@ static sp_status ask_version(sp_shard_store *store, uint32_t number, uint64_t co
 	return SP_OK;
 }
 
-/* A slice that nobody is connected to, or that lacks the version, is asked again for a while. */
+/* Repeats the request while no holder is connected or has the version, for the configured times. */
 static sp_status find_version(sp_shard_store *store, const sp_shard_store_options *options,
 			      sp_error *err)
 {
 	const struct timespec nap = {.tv_nsec = (int64_t)NAP_MS * MS};
-	int64_t patience_ms = options->patience_ms != 0 ? options->patience_ms : PATIENCE_MS;
+	int64_t open_timeout_ms = options->open_timeout_ms != 0 ? options->open_timeout_ms
+								: OPEN_TIMEOUT_MS;
 	int64_t begun_ns = sp_clock_now_ns();
 
 	for (uint32_t i = 0; i < store->slice_count; i++) {
@@ -152,9 +153,10 @@ static sp_status find_version(sp_shard_store *store, const sp_shard_store_option
 		for (;;) {
 			int64_t waited_ms = (sp_clock_now_ns() - begun_ns) / MS;
 
-			status = ask_version(store, i, options->content, err);
+			status = request_version(store, i, options->content, err);
 			if ((status != SP_IO && status != SP_NOT_FOUND) ||
-			    waited_ms >= (status == SP_IO ? patience_ms : options->lag_ms) ||
+			    waited_ms >= (status == SP_IO ? open_timeout_ms
+							  : options->version_timeout_ms) ||
 			    (options->closing != NULL && atomic_load(options->closing)))
 				break;
 			nanosleep(&nap, NULL);
@@ -164,203 +166,204 @@ static sp_status find_version(sp_shard_store *store, const sp_shard_store_option
 	return SP_OK;
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
-/* Rows of one table and slice: a part of a question. */
+/* Rows of one table and slice: a part of a LOOKUP. */
 typedef struct shard_piece {
-	sp_remote_run rows;
-	uint32_t next; /* of the same question, NO_PIECE: none */
+	sp_remote_range rows;
+	uint32_t next; /* piece of the same request; NO_PIECE: none */
 } shard_piece;
 
 enum { NO_PIECE = UINT32_MAX };
 
-typedef struct question {
-	uint32_t open; /* calls without an answer */
+typedef struct fetch_state {
+	uint32_t in_flight; /* calls */
 	uint32_t count;
 	shard_piece pieces[];
-} question;
+} fetch_state;
 
-static size_t question_size(size_t count)
+static size_t fetch_state_size(size_t count)
 {
-	return sizeof(question) + count * sizeof(shard_piece);
+	return sizeof(fetch_state) + count * sizeof(shard_piece);
 }
 
-static void close_question(sp_remote_fetch *fetch)
+static void finish_call(sp_remote_fetch *fetch)
 {
 	sp_shard_store *store = (sp_shard_store *)fetch->store;
-	question *q = fetch->own;
+	fetch_state *s = fetch->source_state;
 
-	if (--q->open != 0)
+	if (--s->in_flight != 0)
 		return;
 	sp_remote_fetch_finish(fetch);
 	pthread_mutex_lock(&store->lock);
-	if (--store->asking == 0)
-		pthread_cond_broadcast(&store->is_quiet);
+	if (--store->in_flight == 0)
+		pthread_cond_broadcast(&store->all_done);
 	pthread_mutex_unlock(&store->lock);
 }
 
-/* Whether the body has exactly the rows that were asked for. */
+/* Whether the body has exactly the requested rows. */
 static bool fits(const sp_remote_fetch *fetch, size_t tag, sp_bytes body)
 {
-	const question *q = fetch->own;
+	const fetch_state *s = fetch->source_state;
 	sp_shard_rows rows;
 
-	for (size_t p = tag; p != NO_PIECE; p = q->pieces[p].next) {
-		const sp_remote_run *run = &q->pieces[p].rows;
+	for (size_t p = tag; p != NO_PIECE; p = s->pieces[p].next) {
+		const sp_remote_range *range = &s->pieces[p].rows;
 
-		if (!sp_shard_rows_next(&rows, &body, run->count, run->shelf->dim))
+		if (!sp_shard_rows_next(&rows, &body, range->count, range->table->dim))
 			return false;
 	}
 	return body.size == 0;
 }
 
-static bool take_rows(void *owner, size_t tag, uint8_t kind, sp_bytes body)
+static bool on_rows(void *owner, size_t tag, uint8_t kind, sp_bytes body)
 {
 	sp_remote_fetch *fetch = owner;
-	const question *q = fetch->own;
+	const fetch_state *s = fetch->source_state;
 
 	if (kind != SP_SHARD_ROWS || !fits(fetch, tag, body))
 		return false;
-	for (size_t p = tag; p != NO_PIECE; p = q->pieces[p].next) {
-		const sp_remote_run *run = &q->pieces[p].rows;
+	for (size_t p = tag; p != NO_PIECE; p = s->pieces[p].next) {
+		const sp_remote_range *range = &s->pieces[p].rows;
 		sp_shard_rows rows;
 
-		(void)sp_shard_rows_next(&rows, &body, run->count, run->shelf->dim);
-		for (uint32_t i = 0; i < run->count; i++) {
+		(void)sp_shard_rows_next(&rows, &body, range->count, range->table->dim);
+		for (uint32_t i = 0; i < range->count; i++) {
 			if ((rows.bits[i / 64] >> i % 64 & 1) == 0) {
-				sp_remote_run_lacks(fetch, run, i, SP_REMOTE_ROW_ABSENT);
+				sp_remote_range_not_found(fetch, range, i, SP_REMOTE_ROW_ABSENT);
 				continue;
 			}
-			sp_remote_run_found(fetch, run, i, rows.rows);
-			rows.rows += run->shelf->row_size;
+			sp_remote_range_found(fetch, range, i, rows.rows);
+			rows.rows += range->table->row_size;
 		}
 	}
-	close_question(fetch);
+	finish_call(fetch);
 	return true;
 }
 
-static void miss_rows(void *owner, size_t tag, bool no_version, const char *reason)
+static void on_rows_failed(void *owner, size_t tag, bool no_version, const char *reason)
 {
 	sp_remote_fetch *fetch = owner;
 
 	(void)tag;
 	(void)no_version;
-	sp_remote_fetch_note(fetch, reason, strlen(reason));
-	close_question(fetch);
+	sp_remote_fetch_set_reason(fetch, reason, strlen(reason));
+	finish_call(fetch);
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
-/* The question to a slice that rows are added to. */
+/* A request to a slice to which pieces are being added. */
 typedef struct draft {
 	sp_shard_call *call; /* NULL: none */
 	uint32_t last;       /* piece */
 	uint32_t parts, keys;
-	uint64_t most;
+	uint64_t max_bytes;
 } draft;
 
-typedef struct asking {
+typedef struct request_builder {
 	sp_remote_fetch *fetch;
 	draft drafts[SP_SHARD_MAX_PEERS]; /* by slice */
-	sp_shard_call *ready;             /* complete calls */
-} asking;
+	sp_shard_call *ready;             /* finished calls */
+} request_builder;
 
-static void complete(asking *a, draft *d)
+static void finish_draft(request_builder *b, draft *d)
 {
 	if (d->call == NULL)
 		return;
 	if (!sp_shard_call_body(d->call)->failed)
 		memcpy(sp_shard_call_body(d->call)->data + SP_SHARD_HEADER + 8, &d->parts,
 		       sizeof(d->parts));
-	sp_shard_call_expect(d->call, d->most);
-	a->ready = sp_shard_call_join(a->ready, d->call);
+	sp_shard_call_set_limit(d->call, d->max_bytes);
+	b->ready = sp_shard_call_join(b->ready, d->call);
 	*d = (draft){.call = NULL};
 }
 
-/* False: no memory. */
-static bool begin(asking *a, draft *d, uint32_t number, uint32_t first_piece)
+/* False: out of memory. */
+static bool begin_draft(request_builder *b, draft *d, uint32_t number, uint32_t first_piece)
 {
-	static const sp_shard_sink sink = {.take = take_rows, .fail = miss_rows};
-	sp_shard_store *store = (sp_shard_store *)a->fetch->store;
-	question *q = a->fetch->own;
+	static const sp_shard_callbacks callbacks = {.on_response = on_rows,
+						     .on_failure = on_rows_failed};
+	sp_shard_store *store = (sp_shard_store *)b->fetch->store;
+	fetch_state *s = b->fetch->source_state;
 
-	d->call = sp_shard_call_begin(store->client, number, SP_SHARD_ASK, &sink, a->fetch,
+	d->call = sp_shard_call_begin(store->client, number, SP_SHARD_LOOKUP, &callbacks, b->fetch,
 				      first_piece);
 	if (d->call == NULL)
 		return false;
-	q->open++;
+	s->in_flight++;
 	sp_shard_put_u64(sp_shard_call_body(d->call), store->slices[number].token);
 	sp_shard_put_u64(sp_shard_call_body(d->call), 0);
 	return true;
 }
 
-/* Adds a piece to the question to its slice. */
-static void add_piece(asking *a, uint32_t index)
+/* Adds a piece to its slice's draft. */
+static void add_piece(request_builder *b, uint32_t index)
 {
-	question *q = a->fetch->own;
-	shard_piece *piece = &q->pieces[index];
-	const sp_remote_row *rows = &a->fetch->rows[piece->rows.first];
-	draft *d = &a->drafts[rows->partition];
-	uint64_t most = sp_shard_rows_size(piece->rows.count, rows->shelf->dim);
+	fetch_state *s = b->fetch->source_state;
+	shard_piece *piece = &s->pieces[index];
+	const sp_remote_row *rows = &b->fetch->rows[piece->rows.first];
+	draft *d = &b->drafts[rows->partition];
+	uint64_t most = sp_shard_rows_size(piece->rows.count, rows->table->dim);
 	sp_buffer *body;
 
 	if (d->call != NULL &&
-	    (d->keys + piece->rows.count > MAX_KEYS || d->most + most > MAX_BYTES))
-		complete(a, d);
-	if (d->call == NULL && !begin(a, d, rows->partition, index)) {
-		sp_remote_fetch_note(a->fetch, "no memory", 9);
+	    (d->keys + piece->rows.count > MAX_KEYS || d->max_bytes + most > MAX_BYTES))
+		finish_draft(b, d);
+	if (d->call == NULL && !begin_draft(b, d, rows->partition, index)) {
+		sp_remote_fetch_set_reason(b->fetch, "no memory", 9);
 		return;
 	}
 	body = sp_shard_call_body(d->call);
-	sp_shard_put_u32(body, ((const shelf *)rows->shelf)->tables[rows->partition]);
+	sp_shard_put_u32(body, ((const sliced_table *)rows->table)->numbers[rows->partition]);
 	sp_shard_put_u32(body, piece->rows.count);
 	for (uint32_t i = 0; i < piece->rows.count; i++)
 		sp_shard_put_u64(body, (uint64_t)rows[i].key);
 	if (d->parts++ != 0)
-		q->pieces[d->last].next = index;
+		s->pieces[d->last].next = index;
 	d->last = index;
 	d->keys += piece->rows.count;
-	d->most += most;
+	d->max_bytes += most;
 }
 
-static bool goes_on(const sp_remote_fetch *fetch, const shard_piece *piece, size_t i)
+static bool fits_in_piece(const sp_remote_fetch *fetch, const shard_piece *piece, size_t i)
 {
 	const sp_remote_row *first = &fetch->rows[piece->rows.first], *row = &fetch->rows[i];
 
-	return row->shelf == first->shelf && row->partition == first->partition &&
+	return row->table == first->table && row->partition == first->partition &&
 	       piece->rows.count < MAX_KEYS &&
 	       (piece->rows.count == 0 ||
-		sp_shard_rows_size(piece->rows.count + 1, row->shelf->dim) <= MAX_BYTES);
+		sp_shard_rows_size(piece->rows.count + 1, row->table->dim) <= MAX_BYTES);
 }
 
-static void ask(sp_remote_fetch *fetch)
+static void send_requests(sp_remote_fetch *fetch)
 {
 	sp_shard_store *store = (sp_shard_store *)fetch->store;
-	question *q = fetch->own;
-	asking a = {.fetch = fetch};
+	fetch_state *s = fetch->source_state;
+	request_builder b = {.fetch = fetch};
 
-	*q = (question){.open = 1};
+	*s = (fetch_state){.in_flight = 1};
 	pthread_mutex_lock(&store->lock);
-	store->asking++;
+	store->in_flight++;
 	pthread_mutex_unlock(&store->lock);
 	for (size_t i = 0; i < fetch->count;) {
-		shard_piece *piece = &q->pieces[q->count++];
+		shard_piece *piece = &s->pieces[s->count++];
 
-		piece->rows = sp_remote_run_at(fetch, i);
+		piece->rows = sp_remote_range_at(fetch, i);
 		piece->next = NO_PIECE;
-		for (; i < fetch->count && goes_on(fetch, piece, i); i++)
+		for (; i < fetch->count && fits_in_piece(fetch, piece, i); i++)
 			piece->rows.count++;
-		add_piece(&a, q->count - 1);
+		add_piece(&b, s->count - 1);
 	}
 	for (uint32_t i = 0; i < store->slice_count; i++)
-		complete(&a, &a.drafts[i]);
-	/* From the first call on the fetch is the client's thread's. */
-	if (a.ready == NULL) {
-		close_question(fetch);
+		finish_draft(&b, &b.drafts[i]);
+	/* Once a call is sent, the fetch belongs to the client's thread. */
+	if (b.ready == NULL) {
+		finish_call(fetch);
 		return;
 	}
-	q->open--;
-	sp_shard_call_send(store->client, a.ready);
+	s->in_flight--;
+	sp_shard_call_send(store->client, b.ready);
 }
 
 static void count(const sp_remote_store *store, sp_tier_counters *out)
@@ -374,7 +377,7 @@ static void count(const sp_remote_store *store, sp_tier_counters *out)
 	out->round_trip_ns = client.round_trip_ns;
 }
 
-static uint32_t partition_of(const sp_remote_shelf *table, int64_t key)
+static uint32_t partition_of(const sp_remote_table *table, int64_t key)
 {
 	return sp_shard_of_key(key, ((const sp_shard_store *)table->store)->slice_count);
 }
@@ -385,13 +388,13 @@ static void close_store(sp_remote_store *remote)
 {
 	sp_shard_store *store = (sp_shard_store *)remote;
 
-	/* The client outlives the store, and its answers need it. */
+	/* Requests in flight refer to the store. */
 	pthread_mutex_lock(&store->lock);
-	while (store->asking != 0)
-		pthread_cond_wait(&store->is_quiet, &store->lock);
+	while (store->in_flight != 0)
+		pthread_cond_wait(&store->all_done, &store->lock);
 	pthread_mutex_unlock(&store->lock);
 	sp_remote_store_fini(remote);
-	pthread_cond_destroy(&store->is_quiet);
+	pthread_cond_destroy(&store->all_done);
 	pthread_mutex_destroy(&store->lock);
 	sp_free(store);
 }
@@ -400,8 +403,8 @@ static const sp_remote_source source = {
 	.name = "shards",
 	.title = "shard",
 	.partition = partition_of,
-	.own_size = question_size,
-	.ask = ask,
+	.state_size = fetch_state_size,
+	.send = send_requests,
 	.count = count,
 	.close = close_store,
 };
@@ -421,8 +424,8 @@ static sp_status open_store(sp_shard_store *store, const sp_shard_store_options 
 sp_status sp_shard_store_open(sp_shard_store **out, const sp_shard_store_options *options,
 			      sp_error *err)
 {
-	const sp_remote_options how = {.limit_ms = options->limit_ms,
-				       .fails = options->fails,
+	const sp_remote_options how = {.timeout_ms = options->timeout_ms,
+				       .fail_on_timeout = options->fail_on_timeout,
 				       .cache_bytes = options->cache_bytes,
 				       .policy = options->policy};
 	sp_shard_store *store = sp_alloc_zero(1, sizeof(*store));
@@ -430,7 +433,7 @@ sp_status sp_shard_store_open(sp_shard_store **out, const sp_shard_store_options
 
 	SP_NEED_MEMORY(store, err, "tables of other processors");
 	pthread_mutex_init(&store->lock, NULL);
-	sp_condition_init(&store->is_quiet);
+	sp_condition_init(&store->all_done);
 	status = sp_remote_store_init(&store->remote, &source, &how, err);
 	if (status == SP_OK)
 		status = open_store(store, options, err);
@@ -459,8 +462,8 @@ size_t sp_shard_store_cache_bytes(const sp_shard_store *store)
 
 /* ---- tables ---- */
 
-static sp_status find_table(uint32_t *out, const shelf *table, const slice *in, uint32_t number,
-			    sp_error *err)
+static sp_status find_table(uint32_t *out, const sliced_table *table, const slice *in,
+			    uint32_t number, sp_error *err)
 {
 	for (uint32_t i = 0; i < in->count; i++) {
 		if (!sp_bytes_equal_text(in->tables[i].name, table->base.name))
@@ -477,22 +480,22 @@ static sp_status find_table(uint32_t *out, const shelf *table, const slice *in, 
 			    table->base.name);
 }
 
-static sp_status describe(shelf *table, sp_shard_store *store, const char *name, size_t dim,
-			  sp_error *err)
+static sp_status init_table(sliced_table *table, sp_shard_store *store, const char *name,
+			    size_t dim, sp_error *err)
 {
 	table->base.store = &store->remote;
 	table->base.dim = dim;
 	table->base.row_size = dim * sizeof(float);
 	table->base.codec = sp_row_codec_find(SP_ROW_FP32);
 	table->base.name = sp_arena_text(store->remote.arena, sp_bytes_of(name));
-	table->tables = sp_arena_array(store->remote.arena, store->slice_count,
-				       sizeof(*table->tables));
-	SP_NEED_MEMORY(table->base.name != NULL && table->tables != NULL, err, "table '%s'", name);
+	table->numbers = sp_arena_array(store->remote.arena, store->slice_count,
+					sizeof(*table->numbers));
+	SP_NEED_MEMORY(table->base.name != NULL && table->numbers != NULL, err, "table '%s'", name);
 	for (uint32_t i = 0; i < store->slice_count; i++) {
 		const slice *in = &store->slices[i];
 
-		SP_TRY(find_table(&table->tables[i], table, in, i, err));
-		table->base.row_count += in->tables[table->tables[i]].row_count;
+		SP_TRY(find_table(&table->numbers[i], table, in, i, err));
+		table->base.row_count += in->tables[table->numbers[i]].row_count;
 	}
 	return SP_OK;
 }
@@ -501,14 +504,14 @@ sp_status sp_shard_tier_open(sp_tier **out, sp_shard_store *store, const char *n
 			     sp_error *err)
 {
 	sp_status status = SP_OK;
-	shelf *table;
+	sliced_table *table;
 
 	pthread_mutex_lock(&store->remote.lock);
 	table = sp_arena_zeros(store->remote.arena, 1, sizeof(*table));
 	if (table == NULL)
 		status = sp_no_memory(err, "table '%s'", name);
 	else
-		status = describe(table, store, name, dim, err);
+		status = init_table(table, store, name, dim, err);
 	pthread_mutex_unlock(&store->remote.lock);
 	SP_TRY(status);
 	return sp_remote_tier_open(out, &table->base, err);

@@ -50,7 +50,7 @@ typedef struct read_state {
 	size_t *firsts;               /* [keys] */
 	sp_read_request *requests;    /* [reads] */
 	miss_group *groups;           /* [reads] */
-	sp_row_cache_answer *answers; /* [CACHE_BLOCK] */
+	sp_row_cache_result *results; /* [CACHE_BLOCK] */
 	void *rows;                   /* [CACHE_BLOCK] of the widest table */
 	size_t miss_count, request_count;
 } read_state;
@@ -84,7 +84,7 @@ static void lay_out(read_state *state, sp_scratch *s, const sp_tier_read *reads,
 	state->firsts = sp_scratch_take(s, keys, sizeof(*state->firsts));
 	state->requests = sp_scratch_take(s, count, sizeof(*state->requests));
 	state->groups = sp_scratch_take(s, count, sizeof(*state->groups));
-	state->answers = sp_scratch_take(s, CACHE_BLOCK, sizeof(*state->answers));
+	state->results = sp_scratch_take(s, CACHE_BLOCK, sizeof(*state->results));
 	state->rows = sp_scratch_take(s, CACHE_BLOCK, widest);
 }
 
@@ -111,17 +111,17 @@ static size_t read_cached(read_state *state, const sp_tier_read *reads, size_t r
 	const ssd_tier *tier = of(read->tier);
 	size_t stride = sp_row_cache_row_stride(tier->cache), hits = 0;
 
-	sp_row_cache_read(tier->cache, read->keys + first, count, state->answers, state->rows);
+	sp_row_cache_read(tier->cache, read->keys + first, count, state->results, state->rows);
 	for (size_t i = 0; i < count; i++) {
 		size_t at = first + i;
 
-		if (state->answers[i] == SP_ROW_CACHE_MISS) {
+		if (state->results[i] == SP_ROW_CACHE_MISS) {
 			state->misses[state->miss_count++] = (sp_key_miss){
 				read->keys[at], (uint32_t)r, (uint32_t)at};
 			continue;
 		}
 		hits++;
-		read->found[at] = state->answers[i] == SP_ROW_CACHE_ROW;
+		read->found[at] = state->results[i] == SP_ROW_CACHE_ROW;
 		if (read->found[at])
 			tier->codec->decode(tier->tier.dim, (const char *)state->rows + i * stride,
 					    read->rows[at]);

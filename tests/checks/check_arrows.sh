@@ -78,7 +78,7 @@ api/host/eas: base api/host/eas
 api/host/infer: base api/serving_processor.h api/host/flags.h api/host/metrics api/host/model api/host/infer
 api/host/messages: base api/serving_processor.h api/host/infer api/host/messages
 api/host/grpc: base api/serving_processor.h api/host/describe api/host/flags.h api/host/http api/host/infer api/host/messages api/host/metrics api/host/model api/host/routes api/host/sticky api/host/grpc
-api/host/predict: base api/serving_processor.h api/host/json api/host/messages/message.h api/host/predict
+api/host/predict: base api/serving_processor.h api/host/infer/tensors.h api/host/json api/host/messages/message.h api/host/predict
 api/host/model: base object_store/object_store.h api/serving_processor.h api/host/flags.h api/host/json api/host/metrics/counters.h api/host/model
 api/host/metrics: base api/serving_processor.h api/host/model/versions_report.h api/host/model/version_status.h api/host/metrics
 api/host/observe: base api/serving_processor.h api/host/flags.h api/host/http api/host/json api/host/metrics api/host/observe

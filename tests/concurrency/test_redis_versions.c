@@ -107,7 +107,7 @@ static void make_current(int full)
 	sp_error err;
 
 	assert_ok(sp_redis_address_parse(&address, sp_redis_unix(&redis, url), &err), &err);
-	assert_ok(sp_redis_publication_go_back(&version, &options, full, &err), &err);
+	assert_ok(sp_redis_publication_rollback(&version, &options, full, &err), &err);
 }
 
 /* Whether the list of versions has `full` as the newest one, soon. */

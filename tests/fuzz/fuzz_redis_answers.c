@@ -67,7 +67,7 @@ static sp_redis_client *make_client(bool is_cluster)
 	client->owner = getpid();
 	client->epoll = epoll_create1(0);
 	client->wake = eventfd(0, EFD_NONBLOCK);
-	client->tell = eventfd(0, EFD_NONBLOCK);
+	client->reader_wake = eventfd(0, EFD_NONBLOCK);
 	client->random = 1;
 	client->submitted_end = &client->submitted;
 	memset(client->shard_of, 0xff, sizeof(client->shard_of));
@@ -95,11 +95,11 @@ static void done(void *owner)
 	++*(int *)owner;
 }
 
-static void ask(sp_redis_link *link, const sp_redis_sink *sink, int *ended)
+static void ask(sp_redis_link *link, const sp_redis_callbacks *sink, int *ended)
 {
 	sp_redis_batch *batch = sp_redis_batch_create(link->client);
-	const sp_redis_how how = {
-		.deadline_ns = 1, .fails_fast = true, .sink = sink, .owner = ended};
+	const sp_redis_submit_options how = {
+		.deadline_ns = 1, .fail_fast = true, .callbacks = sink, .owner = ended};
 
 	if (batch == NULL)
 		abort();
@@ -127,7 +127,8 @@ static void feed(sp_redis_link *link, int peer, const void *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const sp_redis_sink kept = {.done = done}, taken = {.take = take, .done = done};
+	static const sp_redis_callbacks kept = {.on_done = done},
+					taken = {.on_value = take, .on_done = done};
 	sp_redis_client *client;
 	sp_redis_link *link;
 	int peer, ended = 0;
@@ -151,7 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	close(peer);
 	atomic_store(&client->closing, true);
 	if (link->fd >= 0)
-		sp_redis__link_lose(link, "the end");
+		sp_redis__link_disconnect(link, "the end");
 	if (ended != 2)
 		abort();
 	pthread_mutex_unlock(&client->work);

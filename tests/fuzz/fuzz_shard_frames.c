@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "storage/shards/shard_address.h"
-#include "storage/shards/shard_holdings.h"
+#include "storage/shards/shard_versions.h"
 #include "storage/table/table_builder.h"
 #include "tests/support/fuzz.h"
 
@@ -13,7 +13,7 @@
 
 enum { KEYS = 64, DIM = 3, TOKEN = 5 /* in inputs, for the version that is held */ };
 
-static sp_shard_holdings *holdings;
+static sp_shard_versions *versions;
 static uint64_t token;
 
 static void find_token(void)
@@ -25,8 +25,8 @@ static void find_token(void)
 	sp_buffer out;
 
 	sp_buffer_init(&out, 1 << 20);
-	if (!sp_shard_holdings_answer(holdings, &header, (sp_bytes){(const char *)version, 16},
-				      &out, &memory) ||
+	if (!sp_shard_versions_respond(versions, &header, (sp_bytes){(const char *)version, 16},
+				       &out, &memory) ||
 	    !sp_shard_tables_read(
 		    &tables, (sp_bytes){out.data + SP_SHARD_HEADER, out.size - SP_SHARD_HEADER}))
 		abort();
@@ -46,11 +46,11 @@ static void hold_a_table(void)
 	for (size_t i = 0; i < KEYS; i++)
 		keys[i] = (int64_t)i;
 	if (sp_table_from_rows(&table, &options, keys, rows, KEYS, NULL) != SP_OK ||
-	    sp_shard_holdings_create(&holdings, 0, NULL) != SP_OK)
+	    sp_shard_versions_create(&versions, 0, NULL) != SP_OK)
 		abort();
 	tables[0] = table;
 	version.tables = tables;
-	if (sp_shard_holdings_publish(holdings, &version, NULL) != SP_OK)
+	if (sp_shard_versions_publish(versions, &version, NULL) != SP_OK)
 		abort();
 	sp_table_destroy(table);
 	find_token();
@@ -72,7 +72,7 @@ static void read_answer(const sp_shard_header *header, sp_bytes body)
 	sp_shard_tables tables;
 	sp_shard_table table;
 	sp_shard_rows rows;
-	sp_shard_fault fault;
+	sp_shard_error_code fault;
 	sp_bytes text;
 
 	if (header->kind == SP_SHARD_TABLES && sp_shard_tables_read(&tables, body))
@@ -99,7 +99,7 @@ static void ask(const sp_shard_header *header, sp_bytes body)
 	sp_buffer out;
 
 	sp_buffer_init(&out, 1 << 20);
-	if (sp_shard_holdings_answer(holdings, header, body, &out, &memory)) {
+	if (sp_shard_versions_respond(versions, header, body, &out, &memory)) {
 		if (!sp_shard_header_read(&answer, out.data, false) || answer.id != header->id ||
 		    answer.size + SP_SHARD_HEADER != out.size)
 			abort();
@@ -123,15 +123,15 @@ static void put_token(char *body, size_t size)
 		memcpy(body, &token, sizeof(token));
 }
 
-static void read_frames(char *bytes, size_t size, bool questions)
+static void read_frames(char *bytes, size_t size, bool requests)
 {
 	sp_shard_header header;
 
-	while (size >= SP_SHARD_HEADER && sp_shard_header_read(&header, bytes, questions) &&
+	while (size >= SP_SHARD_HEADER && sp_shard_header_read(&header, bytes, requests) &&
 	       size - SP_SHARD_HEADER >= header.size) {
 		const sp_bytes body = {bytes + SP_SHARD_HEADER, header.size};
 
-		if (questions) {
+		if (requests) {
 			put_token(bytes + SP_SHARD_HEADER, header.size);
 			ask(&header, body);
 		} else {
@@ -149,7 +149,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size == 0)
 		return 0;
-	if (holdings == NULL)
+	if (versions == NULL)
 		hold_a_table();
 	/* 8-byte aligned, with a NUL behind it. */
 	copy = calloc(1, size);

@@ -22,7 +22,8 @@ static sp_error err;
 const char *sp_pub_ask_in(int database, size_t count, const char *const *words)
 {
 	sp_redis_batch *batch = sp_redis_batch_create(sp_pub_clients[database]);
-	const sp_redis_how how = {.deadline_ns = sp_clock_now_ns() + INT64_C(10000000000)};
+	const sp_redis_submit_options how = {.deadline_ns = sp_clock_now_ns() +
+							    INT64_C(10000000000)};
 	const sp_redis_value *value;
 	const char *out;
 
@@ -32,7 +33,7 @@ const char *sp_pub_ask_in(int database, size_t count, const char *const *words)
 		sp_redis_batch_add_text(batch, words[i]);
 	if (sp_redis_batch_run(batch, &how, &err) != SP_OK)
 		fail_msg("%s %s: %s", words[0], count > 1 ? words[1] : "", err.text);
-	value = sp_redis_batch_answer(batch, 0);
+	value = sp_redis_batch_reply(batch, 0);
 	if (value->kind == SP_REDIS_INTEGER)
 		out = sp_arena_printf(sp_pub_arena, "%" PRId64, value->integer);
 	else if (value->kind == SP_REDIS_NIL)
@@ -48,7 +49,8 @@ const char *sp_pub_stored(int database, const char *hash, const char *key, size_
 			  size_t size)
 {
 	sp_redis_batch *batch = sp_redis_batch_create(sp_pub_clients[database]);
-	const sp_redis_how how = {.deadline_ns = sp_clock_now_ns() + INT64_C(10000000000)};
+	const sp_redis_submit_options how = {.deadline_ns = sp_clock_now_ns() +
+							    INT64_C(10000000000)};
 	const sp_redis_value *value;
 	char *out = NULL;
 
@@ -58,7 +60,7 @@ const char *sp_pub_stored(int database, const char *hash, const char *key, size_
 		sp_redis_batch_add_text(batch, hash);
 	sp_redis_batch_add(batch, key, key_size);
 	assert_ok(sp_redis_batch_run(batch, &how, &err), &err);
-	value = sp_redis_batch_answer(batch, 0);
+	value = sp_redis_batch_reply(batch, 0);
 	if (value->kind == SP_REDIS_STRING) {
 		assert_int_equal(value->size, size);
 		out = sp_arena_alloc(sp_pub_arena, size);

@@ -47,8 +47,8 @@ void sp_redis_scene_begin(sp_redis_batch *batch, size_t count, const char *comma
 
 void sp_redis_scene_run(sp_redis_batch *batch)
 {
-	const sp_redis_how how = {.deadline_ns = sp_clock_now_ns() +
-						 (int64_t)SP_REDIS_SCENE_LONG_MS * 1000000};
+	const sp_redis_submit_options how = {
+		.deadline_ns = sp_clock_now_ns() + (int64_t)SP_REDIS_SCENE_LONG_MS * 1000000};
 
 	assert_ok(sp_redis_batch_run(batch, &how, &err), &err);
 	sp_redis_batch_release(batch);
@@ -164,8 +164,8 @@ sp_redis_store_options sp_redis_scene_options(sp_redis_layout layout)
 					.full = SP_REDIS_SCENE_FULL,
 					.content = CONTENT,
 					.partitions = PARTITIONS,
-					.limit_ms = SP_REDIS_SCENE_LONG_MS,
-					.patience_ms = SP_REDIS_SCENE_LONG_MS,
+					.timeout_ms = SP_REDIS_SCENE_LONG_MS,
+					.open_timeout_ms = SP_REDIS_SCENE_LONG_MS,
 					.cache_bytes = 1 << 20};
 }
 
@@ -183,15 +183,15 @@ void sp_redis_scene_open(sp_redis_scene *s, const sp_redis_store_options *option
 {
 	assert_ok(sp_redis_store_open(&s->store, options, &err), &err);
 	for (size_t t = 0; t < 2; t++) {
-		const sp_redis_table table = {.name = sp_redis_scene_tables[t],
-					      .dim = SP_REDIS_SCENE_DIM,
-					      .key_size = 8,
-					      .features = features[t],
-					      .feature_count = feature_counts[t]};
+		const sp_redis_table_options table = {.name = sp_redis_scene_tables[t],
+						      .dim = SP_REDIS_SCENE_DIM,
+						      .key_size = 8,
+						      .features = features[t],
+						      .feature_count = feature_counts[t]};
 
 		assert_ok(sp_redis_tier_open(&s->tiers[t], s->store, &table, &err), &err);
 	}
-	assert_ok(sp_redis_store_divide(s->store, &err), &err);
+	assert_ok(sp_redis_store_divide_cache(s->store, &err), &err);
 }
 
 void sp_redis_scene_close(sp_redis_scene *s)
@@ -201,7 +201,7 @@ void sp_redis_scene_close(sp_redis_scene *s)
 	sp_redis_store_release(s->store);
 }
 
-sp_status sp_redis_scene_ask(const sp_redis_scene *s, sp_redis_question q[2], size_t count,
+sp_status sp_redis_scene_ask(const sp_redis_scene *s, sp_redis_scene_lookup q[2], size_t count,
 			     int64_t deadline_ns, sp_error *why)
 {
 	sp_tier_read reads[2];
@@ -216,7 +216,7 @@ sp_status sp_redis_scene_ask(const sp_redis_scene *s, sp_redis_question q[2], si
 	return sp_test_tier_read(reads, 2, deadline_ns, why);
 }
 
-void sp_redis_scene_choose(sp_redis_question q[2], size_t count, unsigned seed)
+void sp_redis_scene_choose(sp_redis_scene_lookup q[2], size_t count, unsigned seed)
 {
 	for (size_t t = 0; t < 2; t++)
 		for (size_t i = 0; i < count; i++)
@@ -229,7 +229,7 @@ bool sp_redis_scene_is_there(int64_t key)
 	return key >= 0 && key < KEYS && key % STEP == 0;
 }
 
-sp_status sp_redis_scene_check(const sp_redis_question q[2], size_t count, sp_row_format format,
+sp_status sp_redis_scene_check(const sp_redis_scene_lookup q[2], size_t count, sp_row_format format,
 			       sp_error *why)
 {
 	const sp_row_codec *codec = sp_row_codec_find(format);
@@ -257,7 +257,7 @@ sp_status sp_redis_scene_check(const sp_redis_question q[2], size_t count, sp_ro
 
 void sp_redis_scene_ask_well(const sp_redis_scene *s, sp_row_format format, unsigned seed)
 {
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 
 	sp_redis_scene_choose(q, SP_REDIS_SCENE_MANY, seed);
 	assert_ok(sp_redis_scene_ask(s, q, SP_REDIS_SCENE_MANY, 0, &err), &err);

@@ -13,7 +13,7 @@
 enum {
 	SP_REDIS_SCENE_DIM = 10,
 	SP_REDIS_SCENE_FULL = 42,
-	SP_REDIS_SCENE_MANY = 400, /* keys of a question at most */
+	SP_REDIS_SCENE_MANY = 400, /* keys of a lookup at most */
 	SP_REDIS_SCENE_LONG_MS = 20000,
 };
 
@@ -74,22 +74,22 @@ void sp_redis_scene_close(sp_redis_scene *s);
 void sp_redis_scene_refuse(const sp_redis_store_options *options, sp_status status,
 			   const char *reason);
 
-typedef struct sp_redis_question {
+typedef struct sp_redis_scene_lookup {
 	int64_t keys[SP_REDIS_SCENE_MANY];
 	float rows[SP_REDIS_SCENE_MANY][SP_REDIS_SCENE_DIM];
 	float *places[SP_REDIS_SCENE_MANY];
 	bool found[SP_REDIS_SCENE_MANY];
-} sp_redis_question;
+} sp_redis_scene_lookup;
 
 /* Keys that are there, and others. */
-void sp_redis_scene_choose(sp_redis_question q[2], size_t count, unsigned seed);
+void sp_redis_scene_choose(sp_redis_scene_lookup q[2], size_t count, unsigned seed);
 
 /* Reads `count` keys of each table in one call. */
-sp_status sp_redis_scene_ask(const sp_redis_scene *s, sp_redis_question q[2], size_t count,
+sp_status sp_redis_scene_ask(const sp_redis_scene *s, sp_redis_scene_lookup q[2], size_t count,
 			     int64_t deadline_ns, sp_error *err);
 
 /* Whether all rows that are there, and no others, were found. */
-sp_status sp_redis_scene_check(const sp_redis_question q[2], size_t count, sp_row_format format,
+sp_status sp_redis_scene_check(const sp_redis_scene_lookup q[2], size_t count, sp_row_format format,
 			       sp_error *err);
 
 /* All three; anything wrong fails the test. */

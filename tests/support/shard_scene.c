@@ -58,7 +58,7 @@ void sp_shard_scene_publish(uint32_t slice, int64_t full)
 					  .tables = tables,
 					  .count = 2};
 
-	assert_ok(sp_shard_holdings_publish(sp_shard_server_holdings(sp_shard_scene_servers[slice]),
+	assert_ok(sp_shard_versions_publish(sp_shard_server_versions(sp_shard_scene_servers[slice]),
 					    &version, &err),
 		  &err);
 	sp_table_destroy(made[0]);
@@ -137,9 +137,9 @@ sp_shard_store_options sp_shard_scene_options(const sp_shard_scene *s)
 	return (sp_shard_store_options){.client = s->client,
 					.full = SP_SHARD_SCENE_FULL,
 					.content = SP_SHARD_SCENE_CONTENT,
-					.limit_ms = SP_SHARD_SCENE_LONG_MS,
-					.patience_ms = SP_SHARD_SCENE_LONG_MS,
-					.fails = true,
+					.timeout_ms = SP_SHARD_SCENE_LONG_MS,
+					.open_timeout_ms = SP_SHARD_SCENE_LONG_MS,
+					.fail_on_timeout = true,
 					.cache_bytes = 1 << 20};
 }
 
@@ -169,7 +169,7 @@ void sp_shard_scene_close(sp_shard_scene *s)
 	sp_shard_client_destroy(s->client);
 }
 
-sp_status sp_shard_scene_ask(const sp_shard_scene *s, sp_shard_question q[2], int64_t first,
+sp_status sp_shard_scene_ask(const sp_shard_scene *s, sp_shard_scene_lookup q[2], int64_t first,
 			     sp_error *why)
 {
 	sp_tier_read reads[2];
@@ -189,7 +189,7 @@ sp_status sp_shard_scene_ask(const sp_shard_scene *s, sp_shard_question q[2], in
 	return sp_test_tier_read(reads, 2, 0, why);
 }
 
-void sp_shard_scene_check_rows(const sp_shard_question q[2])
+void sp_shard_scene_check_rows(const sp_shard_scene_lookup q[2])
 {
 	for (size_t t = 0; t < 2; t++)
 		for (size_t i = 0; i < SP_SHARD_SCENE_MANY; i++) {
@@ -207,7 +207,7 @@ void sp_shard_scene_check_rows(const sp_shard_question q[2])
 
 void sp_shard_scene_ask_well(const sp_shard_scene *s, int64_t first)
 {
-	sp_shard_question *q = malloc(2 * sizeof(*q));
+	sp_shard_scene_lookup *q = malloc(2 * sizeof(*q));
 
 	assert_ok(sp_shard_scene_ask(s, q, first, &err), &err);
 	sp_shard_scene_check_rows(q);
@@ -216,7 +216,7 @@ void sp_shard_scene_ask_well(const sp_shard_scene *s, int64_t first)
 
 sp_status sp_shard_scene_ask_in_vain(const sp_shard_scene *s, int64_t first, sp_error *why)
 {
-	sp_shard_question *q = malloc(2 * sizeof(*q));
+	sp_shard_scene_lookup *q = malloc(2 * sizeof(*q));
 	sp_status status = sp_shard_scene_ask(s, q, first, why);
 
 	free(q);

@@ -20,7 +20,7 @@ enum {
 	SP_SHARD_SCENE_FULL = 42,
 	SP_SHARD_SCENE_CONTENT = 77,
 	SP_SHARD_SCENE_SLICES = 2,
-	SP_SHARD_SCENE_MANY = 1500, /* keys of a question */
+	SP_SHARD_SCENE_MANY = 1500, /* keys of a request */
 	SP_SHARD_SCENE_LONG_MS = 20000,
 };
 
@@ -65,19 +65,19 @@ void sp_shard_scene_open_store(sp_shard_scene *s, const sp_shard_store_options *
 void sp_shard_scene_open(sp_shard_scene *s);
 void sp_shard_scene_close(sp_shard_scene *s);
 
-typedef struct sp_shard_question {
+typedef struct sp_shard_scene_lookup {
 	int64_t keys[SP_SHARD_SCENE_MANY];
 	float rows[SP_SHARD_SCENE_MANY][SP_SHARD_SCENE_DIM];
 	float *places[SP_SHARD_SCENE_MANY];
 	bool found[SP_SHARD_SCENE_MANY];
-} sp_shard_question;
+} sp_shard_scene_lookup;
 
 /* Asks both tables for keys from `first` on, each twice. */
-sp_status sp_shard_scene_ask(const sp_shard_scene *s, sp_shard_question q[2], int64_t first,
+sp_status sp_shard_scene_ask(const sp_shard_scene *s, sp_shard_scene_lookup q[2], int64_t first,
 			     sp_error *err);
 
 /* All rows that are held, and no others, were found. */
-void sp_shard_scene_check_rows(const sp_shard_question q[2]);
+void sp_shard_scene_check_rows(const sp_shard_scene_lookup q[2]);
 void sp_shard_scene_ask_well(const sp_shard_scene *s, int64_t first);
 
 /* Keys that nobody has asked for before get no answer. */

@@ -109,12 +109,12 @@ sp_tier *sp_ssd_test_build(sp_ssd_store *store, const char *name, size_t count)
 	return tier;
 }
 
-sp_ssd_question sp_ssd_test_ask(sp_tier *tier, const int64_t *keys, size_t count)
+sp_ssd_test_lookup sp_ssd_test_ask(sp_tier *tier, const int64_t *keys, size_t count)
 {
-	sp_ssd_question q = {.keys = malloc((count + 1) * sizeof(*q.keys)),
-			     .elements = malloc((count + 1) * SP_SSD_TEST_DIM * sizeof(float)),
-			     .rows = malloc((count + 1) * sizeof(*q.rows)),
-			     .found = malloc(count + 1)};
+	sp_ssd_test_lookup q = {.keys = malloc((count + 1) * sizeof(*q.keys)),
+				.elements = malloc((count + 1) * SP_SSD_TEST_DIM * sizeof(float)),
+				.rows = malloc((count + 1) * sizeof(*q.rows)),
+				.found = malloc(count + 1)};
 
 	assert_true(q.keys != NULL && q.elements != NULL && q.rows != NULL && q.found != NULL);
 	if (count != 0)
@@ -129,7 +129,7 @@ sp_ssd_question sp_ssd_test_ask(sp_tier *tier, const int64_t *keys, size_t count
 	return q;
 }
 
-void sp_ssd_test_free_question(sp_ssd_question *q)
+void sp_ssd_test_free_lookup(sp_ssd_test_lookup *q)
 {
 	free(q->keys);
 	free(q->elements);
@@ -154,12 +154,12 @@ void sp_ssd_test_check_answers(const sp_tier_read *read, size_t count, int gener
 
 void sp_ssd_test_check_read(sp_tier *tier, const int64_t *keys, size_t count, size_t rows)
 {
-	sp_ssd_question q = sp_ssd_test_ask(tier, keys, count);
+	sp_ssd_test_lookup q = sp_ssd_test_ask(tier, keys, count);
 	sp_error error;
 
 	assert_ok(sp_test_tier_read(&q.read, 1, 0, &error), &error);
 	sp_ssd_test_check_answers(&q.read, rows, 0);
-	sp_ssd_test_free_question(&q);
+	sp_ssd_test_free_lookup(&q);
 }
 
 void sp_ssd_test_check_range(sp_tier *tier, int64_t start, size_t count, size_t rows)

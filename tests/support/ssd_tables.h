@@ -12,7 +12,7 @@
 #include "tests/support/tiers.h"
 
 /*
- * Tables on an SSD whose rows follow from their keys, and questions to them
+ * Tables on an SSD whose rows follow from their keys, and lookups to them
  * whose answers are checked.
  */
 enum { SP_SSD_TEST_DIM = 6, SP_SSD_TEST_CACHE = 64 << 10 };
@@ -41,15 +41,15 @@ sp_status sp_ssd_test_try_build(sp_tier **out, sp_ssd_store *store, const char *
 sp_tier *sp_ssd_test_build(sp_ssd_store *store, const char *name, size_t count);
 
 /* One read and all its parts. */
-typedef struct sp_ssd_question {
+typedef struct sp_ssd_test_lookup {
 	sp_tier_read read;
 	int64_t *keys;
 	float *elements, **rows;
 	bool *found;
-} sp_ssd_question;
+} sp_ssd_test_lookup;
 
-sp_ssd_question sp_ssd_test_ask(sp_tier *tier, const int64_t *keys, size_t count);
-void sp_ssd_test_free_question(sp_ssd_question *q);
+sp_ssd_test_lookup sp_ssd_test_ask(sp_tier *tier, const int64_t *keys, size_t count);
+void sp_ssd_test_free_lookup(sp_ssd_test_lookup *q);
 
 /* As of a table that sp_ssd_test_build() has made of `count` rows, but for the generation. */
 void sp_ssd_test_check_answers(const sp_tier_read *read, size_t count, int generation);

@@ -1,7 +1,5 @@
 #include "api/host/describe/describe.h"
 
-#include <string.h>
-
 #include "api/host/messages/infer_message.h"
 
 enum { STATUSES_ARENA = 16 << 10 };
@@ -243,7 +241,10 @@ static void put_config_tensors(sp_document *d, const char *name, uint32_t number
 	sp_document_close_list(d);
 }
 
-/* Shapes have the batch as their first dimension: max_batch_size is 0.  JSON has no envelope. */
+/*
+ * max_batch_size is 0, which tells Triton's clients that shapes have the batch as their first
+ * dimension.  Only the message has an object around the configuration.
+ */
 sp_status sp_describe_config(sp_document *d, const sp_servable *servable, sp_error *err)
 {
 	enum { CONFIG = 1, NAME = 1, PLATFORM_NAME, MAX_BATCH = 4, INPUT, OUTPUT };
@@ -265,7 +266,7 @@ sp_status sp_describe_config(sp_document *d, const sp_servable *servable, sp_err
 	return SP_OK;
 }
 
-/* status  NULL: of a model without versions */
+/* A model without versions is written with a status of NULL. */
 static void put_index(sp_document *d, const char *name, const sp_version_status *status)
 {
 	enum { MODELS = 1, NAME = 1, VERSION, STATE, REASON };

@@ -1,15 +1,11 @@
 #include "api/host/grpc/grpc_call.h"
 
-#include <inttypes.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/host/messages/infer_message.h"
 #include "api/host/routes/route_errors.h"
-#include "base/clock.h"
 
 enum {
 	MAX_ANSWER_BYTES = 1 << 30,
@@ -80,20 +76,7 @@ sp_http_answer sp_grpc__head(sp_http_header headers[SP_GRPC_HEADERS], sp_content
 				.header_count = name != NULL ? 2 : 1};
 }
 
-static sp_bytes header_of(const sp_grpc_call *call, const char *name)
-{
-	return sp_http_head_get(sp_http_request_head(call->request), name);
-}
-
-/* The encoding that the answer is compressed with. */
-static sp_content_coding answer_encoding(const sp_grpc_call *call)
-{
-	if (call->out.size < COMPRESS_FROM)
-		return SP_CODING_IDENTITY;
-	return sp_grpc__answer_coding(call->serving, sp_http_request_head(call->request));
-}
-
-/* Replaces the message by its compression. */
+/* Replaces the answer's message by its compressed form. */
 static sp_status compress(sp_grpc_call *call, sp_content_coding encoding, sp_error *err)
 {
 	sp_bytes message = {call->out.data + SP_GRPC_PREFIX, call->out.size - SP_GRPC_PREFIX};
@@ -141,11 +124,11 @@ static void answer(sp_grpc_call *call, sp_status status, sp_error *err)
 
 	if (status == SP_OK && call->out.failed)
 		status = sp_no_memory(err, "the answer");
-	if (status == SP_OK) {
-		encoding = answer_encoding(call);
-		if (encoding != SP_CODING_IDENTITY)
-			status = compress(call, encoding, err);
-	}
+	if (status == SP_OK && call->out.size >= COMPRESS_FROM)
+		encoding = sp_grpc__answer_coding(call->serving,
+						  sp_http_request_head(call->request));
+	if (encoding != SP_CODING_IDENTITY)
+		status = compress(call, encoding, err);
 	if (status == SP_OK)
 		answer_ok(call, encoding);
 	else
@@ -155,17 +138,11 @@ static void answer(sp_grpc_call *call, sp_status status, sp_error *err)
 
 /* ------------------------------------------------------------------- requests */
 
-sp_status sp_grpc__error(sp_grpc_call *call, sp_grpc_code code, sp_status status, sp_error *err,
-			 const char *fmt, ...)
+/* Sets the error of a body that is not exactly one message. */
+static sp_status fail_framing(sp_grpc_call *call, const char *text, sp_error *err)
 {
-	char text[SP_ERROR_TEXT_SIZE];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	call->code = code;
-	return sp_error_set(err, status, "%s", text);
+	call->code = SP_GRPC_INTERNAL;
+	return sp_error_set(err, SP_INVALID, "%s", text);
 }
 
 sp_status sp_grpc__decompress(sp_bytes *message, sp_bytes encoding_name, size_t max_bytes,
@@ -205,17 +182,16 @@ sp_status sp_grpc__decompress(sp_bytes *message, sp_bytes encoding_name, size_t 
 static sp_status read_message(sp_grpc_call *call, size_t max_bytes, sp_error *err)
 {
 	sp_bytes body = sp_http_request_body(call->request);
+	sp_bytes encoding = sp_http_head_get(sp_http_request_head(call->request), "grpc-encoding");
 	sp_grpc_frame frame;
 
 	if (sp_grpc_frame_read(&frame, body) != SP_GRPC_READ_DONE)
-		return sp_grpc__error(call, SP_GRPC_INTERNAL, SP_INVALID, err,
-				      "the request is not a complete message of gRPC");
+		return fail_framing(call, "the request is not a complete message of gRPC", err);
 	if (frame.size != body.size)
-		return sp_grpc__error(call, SP_GRPC_INTERNAL, SP_INVALID, err,
-				      "the request has more than one message");
+		return fail_framing(call, "the request has more than one message", err);
 	if (frame.compressed)
-		SP_TRY(sp_grpc__decompress(&frame.message, header_of(call, "grpc-encoding"),
-					   max_bytes, call->memory.arena, &call->code, err));
+		SP_TRY(sp_grpc__decompress(&frame.message, encoding, max_bytes, call->memory.arena,
+					   &call->code, err));
 	call->message = frame.message;
 	return SP_OK;
 }

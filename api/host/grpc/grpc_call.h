@@ -32,7 +32,7 @@ typedef sp_status sp_grpc_handler(sp_grpc_call *call, sp_error *err);
 void sp_grpc__call(sp_serving *serving, sp_http_request *request, sp_message_memory *memory,
 		   sp_grpc_handler *handler);
 
-/* The same on the I/O thread.  A compressed message must be small. */
+/* As sp_grpc__call(), on the I/O thread.  A compressed message must be small. */
 void sp_grpc__call_here(sp_serving *serving, sp_http_request *request, sp_grpc_handler *handler);
 
 /*
@@ -45,14 +45,14 @@ SP_MUST_CHECK sp_status sp_grpc__decompress(sp_bytes *message, sp_bytes encoding
 
 enum { SP_GRPC_MESSAGE_TEXT = 1024 };
 
-/* What an answer with messages begins with. */
+/* The status and headers of an answer with messages. */
 enum { SP_GRPC_HEADERS = 2 };
 sp_http_answer sp_grpc__head(sp_http_header headers[SP_GRPC_HEADERS], sp_content_coding coding);
 
-/* What the host may compress answers with, for a client that sends this head. */
+/* The coding by which answers to a client that sends this head are compressed. */
 sp_content_coding sp_grpc__answer_coding(const sp_serving *serving, const sp_http_head *head);
 
-/* An answer without a message, and its texts. */
+/* An answer without a message, and the memory of its texts. */
 typedef struct sp_grpc_failure {
 	sp_http_answer answer;
 	sp_buffer body;
@@ -62,7 +62,7 @@ typedef struct sp_grpc_failure {
 } sp_grpc_failure;
 
 /*
- * Fills it in; `text` must live as long.  For SP_GRPC_OK it is the end of a stream.
+ * Sets *out to a failure, or for SP_GRPC_OK to the end of a stream.  `text` must outlive *out.
  *
  * id  sp_http_request_label(): of a message of ModelStreamInfer, which is answered by a message
  *     with the text; `data` is NULL for all other calls
@@ -70,17 +70,13 @@ typedef struct sp_grpc_failure {
 const sp_http_answer *sp_grpc__failure(sp_grpc_failure *out, sp_bytes id, sp_grpc_code code,
 				       const char *text);
 
-/* Answers so, with the label of the request. */
+/* Answers the request with a failure; its id is in the label of the request. */
 void sp_grpc__fail(sp_http_request *request, sp_grpc_code code, const char *text);
 
-/* Sets call->code and the error; returns `status`. */
-sp_status sp_grpc__error(sp_grpc_call *call, sp_grpc_code code, sp_status status, sp_error *err,
-			 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-
-/* What ends the run of a call. */
+/* The deadline and the cancellation that end the run of a call. */
 sp_infer_limits sp_grpc__limits(const sp_grpc_call *call);
 
-/* What a ModelSpec selects; SP_INVALID if it names no model. */
+/* Sets *out to what a ModelSpec selects; SP_INVALID if it names no model. */
 SP_MUST_CHECK sp_status sp_grpc__select(sp_model_selector *out, const sp_model_spec *spec,
 					sp_error *err);
 
@@ -88,7 +84,7 @@ SP_MUST_CHECK sp_status sp_grpc__select(sp_model_selector *out, const sp_model_s
 SP_MUST_CHECK sp_status sp_grpc__acquire(sp_grpc_call *call, sp_servable *out,
 					 const sp_model_spec *spec, sp_error *err);
 
-/* The same by a model's name and version as the Open Inference Protocol gives them. */
+/* As sp_grpc__acquire(), by a name and a version of the Open Inference Protocol. */
 SP_MUST_CHECK sp_status sp_grpc__acquire_named(sp_grpc_call *call, sp_servable *out, sp_bytes name,
 					       sp_bytes version, sp_error *err);
 

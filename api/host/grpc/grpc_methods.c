@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "api/host/grpc/grpc.h"
 #include "api/host/grpc/grpc_handlers.h"
@@ -7,13 +6,13 @@
 #include "api/host/routes/route_errors.h"
 #include "base/clock.h"
 
-/* Who answers a call. */
+/* The thread that answers a call and, for workers, where the message names the model. */
 typedef enum method_kind {
 	HERE,    /* the I/O thread: it is quick */
-	PREDICT, /* a worker; the message has a model_spec, a model_name or tasks */
-	INFER,
-	MULTI,
-	ORDER, /* the thread for orders, which may take long; sp_flags.orders_by_rpc */
+	PREDICT, /* a worker: model_spec */
+	INFER,   /* a worker: model_name */
+	MULTI,   /* a worker: tasks */
+	ORDER,   /* the thread for orders, if sp_flags.orders_by_rpc allows them */
 } method_kind;
 
 typedef struct method {
@@ -50,7 +49,7 @@ static const method methods[] = {
 	{"/grpc.health.v1.Health/Check", HERE, SP_REQUEST_HEALTH, sp_grpc__health_check},
 };
 
-/* NULL: there is no such method. */
+/* NULL if there is no such method. */
 static const method *find(sp_bytes path)
 {
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
@@ -59,7 +58,7 @@ static const method *find(sp_bytes path)
 	return NULL;
 }
 
-/* On a thread that was handed the call. */
+/* A queue's job: answers the call on the thread that took it. */
 static void compute(sp_serving *serving, sp_worker *worker, sp_http_request *request)
 {
 	const method *called = find(sp_http_request_head(request)->path);
@@ -85,16 +84,6 @@ static sp_bytes model_name(const method *called, const sp_http_request *request)
 	if (called->kind == MULTI)
 		return sp_examples_message_model(frame.message);
 	return sp_model_spec_find(&spec, frame.message, NULL) == SP_OK ? spec.name : none;
-}
-
-static void queue(sp_serving *serving, sp_http_request *request, const method *called)
-{
-	if (called->kind != ORDER)
-		sp_route__enqueue(serving, request, compute);
-	else if (serving->flags->orders_by_rpc)
-		sp_route__enqueue_order(serving, request, compute);
-	else
-		sp_grpc__fail(request, SP_GRPC_PERMISSION_DENIED, SP_SERVING_NO_ORDERS);
 }
 
 /* The time that the client gives counts from the arrival of the whole request. */
@@ -137,7 +126,8 @@ bool sp_grpc_refuse(sp_serving *serving, sp_http_request *request, int status, c
 
 	if (!is_grpc(sp_http_request_head(request)))
 		return false;
-	if (status == 503 && atomic_load(&serving->draining)) /* try elsewhere, not later */
+	/* The client should try another server, not this one again. */
+	if (status == 503 && atomic_load(&serving->draining))
 		code = SP_GRPC_UNAVAILABLE;
 	(void)sp_grpc__failure(&failure, sp_http_request_label(request), code, text);
 	failure.answer.outcome = status;
@@ -167,6 +157,10 @@ void sp_grpc_route(sp_serving *serving, sp_http_request *request)
 		sp_grpc__fail(request, SP_GRPC_INTERNAL, "grpc-timeout is malformed");
 	else if (called->kind == HERE)
 		sp_grpc__call_here(serving, request, called->handler);
+	else if (called->kind != ORDER)
+		sp_route__enqueue(serving, request, compute);
+	else if (serving->flags->orders_by_rpc)
+		sp_route__enqueue_order(serving, request, compute);
 	else
-		queue(serving, request, called);
+		sp_grpc__fail(request, SP_GRPC_PERMISSION_DENIED, SP_SERVING_NO_ORDERS);
 }

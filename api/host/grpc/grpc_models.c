@@ -97,7 +97,7 @@ sp_status sp_grpc__reload_config(sp_grpc_call *call, sp_error *err)
 
 	SP_TRY(sp_model_configs_decode(&configs, call->message, err));
 	status = sp_models_apply(call->serving->models, configs, err);
-	if (status == SP_NOT_FOUND) /* a label of a version that is not available */
+	if (status == SP_NOT_FOUND) /* the label is of a version that is not available */
 		call->code = SP_GRPC_FAILED_PRECONDITION;
 	if (status == SP_OK)
 		sp_message_close(&call->out, sp_message_open(&call->out, STATUS));
@@ -137,7 +137,7 @@ sp_status sp_grpc__model_ready(sp_grpc_call *call, sp_error *err)
 	sp_servable servable = {0};
 	sp_status status = hold(call, &servable, err);
 
-	if (status == SP_INVALID) /* a version that is not a number */
+	if (status == SP_INVALID) /* the version is not a number */
 		return status;
 	call->code = SP_GRPC_OK;
 	sp_message_put_number(&call->out, 1, status == SP_OK);

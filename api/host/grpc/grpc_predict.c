@@ -9,10 +9,10 @@
 
 /* PredictionService, but for GetModelMetadata; ModelInfer, and the messages of ModelStreamInfer. */
 
-/* The version that answers a call, and how it runs. */
+/* The version that answers a call, held, and the parameters of its run. */
 typedef struct held {
 	sp_servable servable;
-	sp_model_spec spec; /* of the request, but of ModelInfer */
+	sp_model_spec spec; /* of the request; ModelInfer has none */
 	sp_message_run run;
 } held;
 
@@ -141,7 +141,7 @@ static sp_status check_names(const sp_inference_task *tasks, size_t count, sp_er
 	return SP_OK;
 }
 
-/* Resolves task i of all; those before it are resolved. */
+/* Finds the signature of task i, which must not be that of an earlier task. */
 static sp_status resolve(const sp_servable *servable, resolved_task *all, size_t i, sp_error *err)
 {
 	resolved_task *own = &all[i];

@@ -18,7 +18,7 @@
  * Threads: pure.
  */
 
-/* The numbers of gRPC. */
+/* gRPC's status codes. */
 typedef enum sp_grpc_code {
 	SP_GRPC_OK = 0,
 	SP_GRPC_CANCELLED = 1,
@@ -35,13 +35,13 @@ typedef enum sp_grpc_code {
 	SP_GRPC_DATA_LOSS = 15,
 } sp_grpc_code;
 
-/* For a failure while a request was answered: busy is RESOURCE_EXHAUSTED. */
+/* The code of a failure while a request was answered; SP_BUSY is RESOURCE_EXHAUSTED. */
 sp_grpc_code sp_grpc_code_of(sp_status status);
 
-/* The HTTP status that counters and logs tell of a call. */
+/* The HTTP status by which counters and logs know a call with this code. */
 int sp_grpc_http_status(sp_grpc_code code);
 
-/* For an HTTP status with which a server refuses a request. */
+/* The code for an HTTP status with which the server refuses a request. */
 sp_grpc_code sp_grpc_code_of_http(int status);
 
 /* Whether the content-type is "application/grpc", also with "+proto" or parameters. */

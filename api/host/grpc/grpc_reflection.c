@@ -79,38 +79,24 @@ static bool take_name(sp_bytes *symbol, sp_bytes name)
 	return true;
 }
 
-/* Whether one of the things in field `number` is called `symbol`, or has it in field `inner`. */
-static bool has_symbol(sp_bytes message, uint32_t number, uint32_t inner, sp_bytes symbol)
+typedef enum symbol_kind { IS_LEAF, IS_MESSAGE, IS_SERVICE } symbol_kind;
+
+/* Whether a symbol in field `number` of its parent has this name, or a symbol inside it has it. */
+static bool has_symbol(sp_bytes parent, uint32_t number, symbol_kind kind, sp_bytes name)
 {
-	sp_wire wire = sp_wire_of(message);
-	sp_bytes thing;
+	sp_wire wire = sp_wire_of(parent);
+	sp_bytes symbol;
 
-	while (next(&wire, number, &thing)) {
-		sp_bytes rest = symbol;
+	while (next(&wire, number, &symbol)) {
+		sp_bytes rest = name;
 
-		if (!take_name(&rest, text_of(thing, NAME)))
+		if (!take_name(&rest, text_of(symbol, NAME)))
 			continue;
-		if (rest.size == 0 || (inner != 0 && has_symbol(thing, inner, 0, rest)))
-			return true;
-	}
-	return false;
-}
-
-/* Whether a message in field `number` is called `symbol`, or has it inside; files nest them little.
- */
-static bool has_message(sp_bytes message, uint32_t number, sp_bytes symbol)
-{
-	sp_wire wire = sp_wire_of(message);
-	sp_bytes thing;
-
-	while (next(&wire, number, &thing)) {
-		sp_bytes rest = symbol;
-
-		if (!take_name(&rest, text_of(thing, NAME)))
-			continue;
-		if (rest.size == 0 || has_symbol(thing, MESSAGE_FIELD, 0, rest) ||
-		    has_symbol(thing, MESSAGE_ENUM, 0, rest) ||
-		    has_message(thing, MESSAGE_MESSAGE, rest))
+		if (rest.size == 0 ||
+		    (kind == IS_SERVICE && has_symbol(symbol, SERVICE_METHOD, IS_LEAF, rest)) ||
+		    (kind == IS_MESSAGE && (has_symbol(symbol, MESSAGE_FIELD, IS_LEAF, rest) ||
+					    has_symbol(symbol, MESSAGE_ENUM, IS_LEAF, rest) ||
+					    has_symbol(symbol, MESSAGE_MESSAGE, IS_MESSAGE, rest))))
 			return true;
 	}
 	return false;
@@ -121,8 +107,9 @@ static bool file_has(sp_bytes file, sp_bytes symbol)
 	sp_bytes rest = symbol;
 
 	return take_name(&rest, text_of(file, FILE_PACKAGE)) && rest.size != 0 &&
-	       (has_message(file, FILE_MESSAGE, rest) || has_symbol(file, FILE_ENUM, 0, rest) ||
-		has_symbol(file, FILE_SERVICE, SERVICE_METHOD, rest));
+	       (has_symbol(file, FILE_MESSAGE, IS_MESSAGE, rest) ||
+		has_symbol(file, FILE_ENUM, IS_LEAF, rest) ||
+		has_symbol(file, FILE_SERVICE, IS_SERVICE, rest));
 }
 
 /* ----------------------------------------------------------------- responses */

@@ -12,8 +12,7 @@
  * Threads: pure.
  */
 
-/* Appends the ServerReflectionResponse to a ServerReflectionRequest; SP_INVALID if it is malformed.
- */
+/* Appends the ServerReflectionResponse to a ServerReflectionRequest; SP_INVALID: malformed. */
 SP_MUST_CHECK sp_status sp_grpc_reflect(sp_buffer *out, sp_bytes request, sp_error *err);
 
 /* A FileDescriptorSet of all files in proto/, made when the host is built. */

@@ -15,7 +15,7 @@
  * call of that method (grpc_predict.c); http_stream.h keeps their order and holds the client back.
  */
 
-/* Of Watch and reflection. */
+/* Limits of Watch and reflection. */
 enum { MAX_MESSAGE = 64 << 10, MAX_ANSWER = 256 << 10, MAX_SERVICE = 512 };
 
 typedef enum stream_kind { WATCH, REFLECT, INFER } stream_kind;
@@ -26,9 +26,9 @@ typedef struct call {
 	char encoding[16];         /* of the messages */
 	sp_content_coding answers; /* what the answers of INFER may be compressed with */
 	sp_buffer in;              /* the start of a message that is incomplete, and its prefix */
-	int64_t began_ns;          /* when the first byte of it was taken */
+	int64_t began_ns;          /* when the first byte of that message was taken */
 
-	/* Of a watch, once it has been asked. */
+	/* Watch: the service that is watched, once `asked` is set, and the state last told. */
 	bool asked;
 	char service[MAX_SERVICE];
 	size_t service_size;
@@ -40,14 +40,6 @@ static void end(sp_http_stream *stream, sp_grpc_code code, const char *text)
 	sp_grpc_failure failure;
 
 	sp_http_stream_end(stream, sp_grpc__failure(&failure, (sp_bytes){NULL, 0}, code, text));
-}
-
-static void begin(call *c, sp_http_stream *stream)
-{
-	sp_http_header headers[SP_GRPC_HEADERS];
-	sp_http_answer head = sp_grpc__head(headers, c->answers);
-
-	sp_http_stream_begin(stream, &head);
 }
 
 /* ---------------------------------------------------------- Watch and reflection */
@@ -62,7 +54,7 @@ static bool send(sp_http_stream *stream, sp_buffer *out)
 	return false;
 }
 
-/* Tells the state of the watched service, if it has changed. */
+/* Sends the state of the watched service if it has changed since the last message. */
 static bool tell(call *c, sp_http_stream *stream)
 {
 	sp_grpc_health health = sp_grpc__health(c->serving,
@@ -95,7 +87,7 @@ static sp_status watch(call *c, sp_bytes message, sp_error *err)
 	return SP_OK;
 }
 
-/* False: the stream has ended. */
+/* Answers a message of Watch or reflection; false: the stream has ended. */
 static bool answer(call *c, sp_http_stream *stream, sp_bytes message)
 {
 	sp_status status;
@@ -136,7 +128,7 @@ static bool answer_compressed(call *c, sp_http_stream *stream, sp_bytes message)
 
 /* --------------------------------------------------------------- one message */
 
-/* Makes a request of it, which is known by the message's id. */
+/* Makes a request of a message of INFER; its label is the message's id. */
 static bool ask(call *c, sp_http_stream *stream, const sp_grpc_frame *frame)
 {
 	sp_bytes id = frame->compressed ? (sp_bytes){"", 0} : sp_infer_message_id(frame->message);
@@ -199,8 +191,10 @@ static size_t data(void *state, sp_http_stream *stream, sp_bytes bytes)
 {
 	size_t taken = 0;
 	call *c = state;
+	sp_http_header headers[SP_GRPC_HEADERS];
+	const sp_http_answer head = sp_grpc__head(headers, c->answers);
 
-	begin(c, stream);
+	sp_http_stream_begin(stream, &head);
 	while (taken < bytes.size && sp_http_stream_has_room(stream)) {
 		taken += append(c, (sp_bytes){bytes.data + taken, bytes.size - taken});
 		if (!check_message(c, stream))

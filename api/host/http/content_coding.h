@@ -1,9 +1,6 @@
 #ifndef SP_API_HOST_HTTP_CONTENT_CODING_H
 #define SP_API_HOST_HTTP_CONTENT_CODING_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/buffer.h"
 #include "base/bytes.h"
 #include "base/status.h"

@@ -43,16 +43,11 @@ typedef struct session {
 
 static void proceed(session *s);
 
-static const sp_http_options *options_of(const session *s)
-{
-	return &s->loop->server->options;
-}
-
 static void free_session(session *s)
 {
 	sp_http__request_put(s->loop, s->request);
 	sp_buffer_fini(&s->head);
-	sp_budget_shrink(options_of(s)->memory, s->input_capacity, 0);
+	sp_budget_shrink(s->loop->options->memory, s->input_capacity, 0);
 	sp_free(s->input);
 	sp_free(s);
 }
@@ -125,7 +120,7 @@ static void print_head(session *s)
 		print_field(&s->head, &request->fields[i]);
 	if (request->retry)
 		sp_buffer_append_text(&s->head, "Retry-After: 1\r\n");
-	if (options_of(s)->cors)
+	if (s->loop->options->cors)
 		sp_buffer_append_text(&s->head, "Access-Control-Allow-Origin: *\r\n"
 						"Access-Control-Allow-Methods: POST, GET\r\n"
 						"Access-Control-Allow-Headers: Content-Type\r\n");
@@ -159,12 +154,12 @@ static ssize_t send_rest(session *s)
 
 static void finish_answer(session *s)
 {
-	sp_http__request_reset(s->request, options_of(s)->max_body_bytes);
+	sp_http__request_reset(s->request);
 	if (s->keep) {
 		sp_http__connection_set_reading(s->c, !s->c->end_of_input);
 		sp_http__connection_move(s->c, SP_PHASE_IDLE);
 		sp_http__connection_set_deadline(
-			s->c, sp_http__connection_in_ms(s->c, options_of(s)->idle_timeout_ms));
+			s->c, sp_http__connection_in_ms(s->c, s->loop->options->idle_timeout_ms));
 		proceed(s);
 		return;
 	}
@@ -210,7 +205,7 @@ static void begin_answer(session *s)
 	}
 	s->sent = 0;
 	sp_http__connection_set_deadline(
-		s->c, sp_http__connection_in_ms(s->c, options_of(s)->request_timeout_ms));
+		s->c, sp_http__connection_in_ms(s->c, s->loop->options->request_timeout_ms));
 	write_rest(s->c);
 }
 
@@ -247,7 +242,7 @@ static void refuse(session *s, int status, const char *text)
 /* 503 if the request may fit later, 413 if it exceeds all memory for requests. */
 static void refuse_for_memory(session *s)
 {
-	if (sp_budget_allows(options_of(s)->memory, s->request->body.size + READ_BYTES))
+	if (sp_budget_allows(s->loop->options->memory, s->request->body.size + READ_BYTES))
 		refuse(s, 503, no_memory);
 	else
 		refuse(s, 413, "Request body larger than the memory for requests");
@@ -276,21 +271,15 @@ static void skip_empty_lines(session *s)
 		drop_input(s, 2);
 }
 
-/* The connection goes on in HTTP/2, with another session. */
-static void upgrade(session *s, sp_http_connection *c)
-{
-	s->request = NULL;
-	sp_http__http2_receive(c, (sp_bytes){s->input, s->input_size});
-	free_session(s);
-}
-
 static void hand_over(session *s)
 {
 	sp_http_request *request = s->request;
 
 	if (request->head.h2c_settings.data != NULL && s->c->tls == NULL &&
 	    !atomic_load(&s->loop->server->draining) && sp_http__http2_upgrade(s->c, request)) {
-		upgrade(s, s->c);
+		s->request = NULL; /* the connection goes on in HTTP/2, with another session */
+		sp_http__http2_receive(s->c, (sp_bytes){s->input, s->input_size});
+		free_session(s);
 		return;
 	}
 	s->keep = !request->head.close;
@@ -300,7 +289,7 @@ static void hand_over(session *s)
 	atomic_store(&request->state, SP_HTTP_HANDED);
 	sp_http__connection_move(s->c, SP_PHASE_WAITING);
 	sp_http__connection_set_deadline(s->c, request->deadline_ns);
-	options_of(s)->handler(options_of(s)->context, request);
+	s->loop->options->handler(s->loop->options->context, request);
 }
 
 static uint64_t body_left(const session *s)
@@ -364,11 +353,11 @@ static void begin_body(session *s)
 	const sp_http_head *head = &s->request->head;
 	uint64_t length = head->content_length; /* 0 if chunked */
 
-	if (length > options_of(s)->max_body_bytes) {
+	if (length > s->loop->options->max_body_bytes) {
 		refuse(s, 413, "Request body too large");
 		return;
 	}
-	if (!sp_budget_allows(options_of(s)->memory, length)) {
+	if (!sp_budget_allows(s->loop->options->memory, length)) {
 		refuse(s, 413, "Request body larger than the memory for requests");
 		return;
 	}
@@ -410,7 +399,7 @@ static void parse_head(session *s, size_t size)
 /* Both deadlines of a request count from its first byte. */
 static void begin_head(session *s)
 {
-	const sp_http_options *options = options_of(s);
+	const sp_http_options *options = s->loop->options;
 	int64_t head_ns = sp_http__connection_in_ms(s->c, options->head_timeout_ms);
 
 	s->request->deadline_ns = sp_http__connection_in_ms(s->c, options->request_timeout_ms);
@@ -419,34 +408,18 @@ static void begin_head(session *s)
 		s->c, head_ns < s->request->deadline_ns ? head_ns : s->request->deadline_ns);
 }
 
-/* Whether the client speaks HTTP/2, and if it can't be told yet, *unknown. */
-static bool is_http2(const session *s, bool *unknown)
-{
-	static const char preface[] = SP_HTTP2_PREFACE;
-	size_t n = s->input_size < sizeof(preface) - 1 ? s->input_size : sizeof(preface) - 1;
-	bool may_be = s->fresh && memcmp(s->input, preface, n) == 0;
-
-	*unknown = may_be && n < sizeof(preface) - 1;
-	return may_be && !*unknown;
-}
-
-static void begin_http2(session *s)
-{
-	sp_http__http2_open(s->c, (sp_bytes){s->input, s->input_size});
-	free_session(s);
-}
-
 static void read_head(session *s)
 {
-	bool unknown;
-	size_t size;
+	static const char preface[] = SP_HTTP2_PREFACE;
+	size_t size = s->input_size < sizeof(preface) - 1 ? s->input_size : sizeof(preface) - 1;
 
-	if (is_http2(s, &unknown)) {
-		begin_http2(s);
-		return;
-	}
-	if (unknown) {
-		await_more(s);
+	if (s->fresh && memcmp(s->input, preface, size) == 0) {
+		if (size < sizeof(preface) - 1) {
+			await_more(s);
+		} else {
+			sp_http__http2_open(s->c, (sp_bytes){s->input, s->input_size});
+			free_session(s);
+		}
 		return;
 	}
 	s->fresh = false;
@@ -459,7 +432,7 @@ static void read_head(session *s)
 		refuse(s, 400, "Bad request: a line does not end in CR LF");
 		break;
 	case SP_HTTP_SCAN_MORE:
-		if (s->input_size < options_of(s)->max_head_bytes)
+		if (s->input_size < s->loop->options->max_head_bytes)
 			await_more(s);
 		else if (memchr(s->input, '\n', s->input_size) == NULL)
 			refuse(s, 414, "Request target too long");
@@ -487,8 +460,8 @@ static void proceed(session *s)
 /* Enlarges the input buffer; false if it has its full size or there is no memory. */
 static bool grow_input(session *s)
 {
-	size_t most = options_of(s)->max_head_bytes, capacity = s->input_capacity * 2;
-	sp_budget *memory = options_of(s)->memory;
+	size_t most = s->loop->options->max_head_bytes, capacity = s->input_capacity * 2;
+	sp_budget *memory = s->loop->options->memory;
 	char *input;
 
 	if (s->input_size < s->input_capacity)

@@ -105,7 +105,10 @@ void sp_http2__consume(sp_http2_session *s, int32_t id, size_t size);
 
 /* ----------------------------------------------------------- http2_stream.c */
 
-/* With a request, or a new one.  NULL when the connection or the server has no memory for it. */
+/*
+ * Opens a stream for the request, or for a new one if it is NULL.  NULL when the connection or the
+ * server has no memory for it.
+ */
 sp_http_stream *sp_http2__stream_open(sp_http2_session *s, int32_t id, sp_http_request *request);
 void sp_http2__stream_close(sp_http_stream *st);
 
@@ -121,8 +124,8 @@ void sp_http2__stream_reset(sp_http_stream *st, uint32_t code);
 sp_http_request *sp_http2__late(sp_http2_session *s, sp_http_request *request);
 
 /*
- * A header of the head; then all are there, and refused or not; then data, of which the client may
- * send as much more as is returned; then the end.
+ * What the client sends, in this order: headers; the end of the head, which may refuse the request;
+ * data, of which the client may send as many bytes more as are returned; the end of the body.
  */
 void sp_http2__stream_add_header(sp_http_stream *st, sp_bytes name, sp_bytes value);
 void sp_http2__stream_end_head(sp_http_stream *st, bool is_end);
@@ -163,10 +166,5 @@ void sp_http2__streaming_tick(sp_http_stream *st, int64_t now);
 
 /* Ends it as sp_http_refusal makes it, if the client can be told so, or resets it. */
 void sp_http2__streaming_fail(sp_http_stream *st, int status, const char *text);
-
-static inline const sp_http_options *sp_http2__options(const sp_http2_session *s)
-{
-	return &s->loop->server->options;
-}
 
 #endif

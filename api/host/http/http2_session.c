@@ -24,7 +24,7 @@ enum { MAX_CONTINUATIONS = 8, MAX_ACKS = 200, MAX_SETTINGS = 32 };
 /* Streams that the client may reset: so many at once, and so many a second. */
 enum { RESETS = 1000, RESETS_PER_SECOND = 100 };
 
-/* Frames that carry nothing: so many at once and a second, and for each frame that was sent. */
+/* Frames without content: so many at once and a second, and more for each frame of an answer. */
 enum { IDLE_FRAMES = 2000, IDLE_FRAMES_PER_ANSWER = 4 };
 
 /* A head of more than this times the limit ends the connection, not only the request. */
@@ -44,7 +44,7 @@ typedef sp_http_stream stream;
 
 static uint32_t max_streams(const session *s)
 {
-	size_t count = sp_http2__options(s)->max_streams;
+	size_t count = s->loop->options->max_streams;
 
 	return count != 0 ? (uint32_t)count : DEFAULT_STREAMS;
 }
@@ -140,7 +140,7 @@ static int on_begin_headers(nghttp2_session *h2, const nghttp2_frame *frame, voi
 	stream *st;
 
 	s->head_stream = frame->hd.stream_id;
-	s->head_deadline_ns = sp_http__in_ms(sp_http2__options(s)->head_timeout_ms);
+	s->head_deadline_ns = sp_http__in_ms(s->loop->options->head_timeout_ms);
 	sp_http2__set_deadline(s, s->head_deadline_ns);
 	if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) {
 		st = nghttp2_session_get_stream_user_data(h2, frame->hd.stream_id);
@@ -148,7 +148,7 @@ static int on_begin_headers(nghttp2_session *h2, const nghttp2_frame *frame, voi
 			st->head_bytes = 0;
 		return 0;
 	}
-	options = sp_http2__options(s);
+	options = s->loop->options;
 	st = sp_http2__stream_open(s, frame->hd.stream_id, NULL);
 	if (st == NULL) {
 		nghttp2_submit_rst_stream(h2, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
@@ -168,7 +168,7 @@ static int on_header(nghttp2_session *h2, const nghttp2_frame *frame, const uint
 {
 	enum { FIELD_BYTES = 32 }; /* RFC 9113, section 6.5.2 */
 	stream *st = nghttp2_session_get_stream_user_data(h2, frame->hd.stream_id);
-	size_t most = sp_http2__options(context)->max_head_bytes;
+	size_t most = ((const session *)context)->loop->options->max_head_bytes;
 
 	(void)flags;
 	if (st == NULL)
@@ -288,7 +288,7 @@ static void settle(session *s)
 		return;
 	sp_http__connection_move(c, phase);
 	if (phase == SP_PHASE_IDLE) {
-		s->idle_deadline_ns = sp_http__in_ms(sp_http2__options(s)->idle_timeout_ms);
+		s->idle_deadline_ns = sp_http__in_ms(s->loop->options->idle_timeout_ms);
 		sp_http2_memory_settle(&s->memory);
 		set_deadline(s);
 	}
@@ -300,7 +300,7 @@ static bool keep_rest(session *s, const char *data, size_t size)
 	sp_buffer_append(&s->rest, data, size);
 	if (s->rest.failed)
 		return false;
-	s->rest_deadline_ns = sp_http__in_ms(sp_http2__options(s)->request_timeout_ms);
+	s->rest_deadline_ns = sp_http__in_ms(s->loop->options->request_timeout_ms);
 	sp_http2__set_deadline(s, s->rest_deadline_ns);
 	return true;
 }
@@ -377,8 +377,7 @@ static bool send_all(session *s)
 	return false;
 }
 
-/* Whether the server ends soon and the client has had its answers; a new one may have one request.
- */
+/* Whether the server is draining, and the client has had a request and all its answers. */
 static bool is_drained(const session *s)
 {
 	return s->notified && !s->ended && s->stream_count == 0 &&
@@ -468,7 +467,7 @@ static void read_some(sp_http_connection *c)
 /* Asks a client that is silent whether it is there, and gives it up if it does not answer. */
 static void check_client(session *s, int64_t now)
 {
-	const sp_http_options *options = sp_http2__options(s);
+	const sp_http_options *options = s->loop->options;
 	int64_t silent_ms = (now - s->input_ns) / 1000000;
 
 	if (silent_ms > options->idle_timeout_ms + options->head_timeout_ms)
@@ -594,8 +593,7 @@ static bool submit_settings(session *s)
 	const nghttp2_settings_entry settings[] = {
 		{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, max_streams(s)},
 		{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, SP_HTTP2_STREAM_WINDOW},
-		{NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE,
-		 (uint32_t)sp_http2__options(s)->max_head_bytes},
+		{NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, (uint32_t)s->loop->options->max_head_bytes},
 		{NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
 	};
 
@@ -616,12 +614,12 @@ static session *create_session(sp_http_connection *c)
 	s->loop = c->loop;
 	TAILQ_INIT(&s->streams);
 	sp_buffer_init(&s->rest, SIZE_MAX / 2);
-	sp_buffer_set_budget(&s->rest, sp_http2__options(s)->memory);
-	s->head_deadline_ns = sp_http__in_ms(sp_http2__options(s)->head_timeout_ms);
-	s->idle_deadline_ns = sp_http__in_ms(sp_http2__options(s)->idle_timeout_ms);
+	sp_buffer_set_budget(&s->rest, s->loop->options->memory);
+	s->head_deadline_ns = sp_http__in_ms(s->loop->options->head_timeout_ms);
+	s->idle_deadline_ns = sp_http__in_ms(s->loop->options->idle_timeout_ms);
 	s->idle_frames = IDLE_FRAMES;
 	s->refilled_ns = sp_clock_now_ns();
-	sp_http2_memory_init(&s->memory, c->loop, sp_http2__options(s)->memory,
+	sp_http2_memory_init(&s->memory, c->loop, s->loop->options->memory,
 			     SESSION_BYTES + (size_t)max_streams(s) * SP_HTTP2_STREAM_BYTES);
 	if (!make_h2(s) || !submit_settings(s)) {
 		free_session(s);
@@ -706,7 +704,7 @@ bool sp_http__http2_upgrade(sp_http_connection *c, sp_http_request *request)
 		return false;
 	}
 	request->head.major = 2;
-	s->rest_deadline_ns = sp_http__in_ms(sp_http2__options(s)->request_timeout_ms);
+	s->rest_deadline_ns = sp_http__in_ms(s->loop->options->request_timeout_ms);
 	begin(c, s);
 	sp_http2__stream_end(TAILQ_FIRST(&s->streams));
 	return true;

@@ -5,7 +5,7 @@
 
 /* One stream: from the headers of its request to the last frame of its answer. */
 
-/* Left to nghttp2, for which no memory is the end of the connection. */
+/* Memory that must be left for nghttp2, which ends the connection when it gets none. */
 enum { SPARE_BYTES = 16 << 10 };
 
 /* Of the pseudo headers and the header that :authority becomes, in a head that is read. */
@@ -25,21 +25,10 @@ void sp_http2__stream_set_deadline(stream *st, int64_t deadline_ns)
 	sp_http2__set_deadline(st->s, deadline_ns);
 }
 
-static void adopt(stream *st, sp_http_request *request)
-{
-	st->request = request;
-	request->ops = &owner_ops;
-	request->owner = st;
-	request->socket = st->s->c->fd;
-	request->secure = st->s->c->tls != NULL;
-}
-
-/* NULL when the connection or the server has no memory for it. */
 stream *sp_http2__stream_open(session *s, int32_t id, sp_http_request *request)
 {
 	stream *st;
 
-	/* Some is left to nghttp2, for which no memory is the end of the connection. */
 	if (!sp_http2_memory_count(&s->memory, SP_HTTP2_STREAM_BYTES + SPARE_BYTES))
 		return NULL;
 	sp_http2_memory_uncount(&s->memory, SPARE_BYTES);
@@ -51,8 +40,12 @@ stream *sp_http2__stream_open(session *s, int32_t id, sp_http_request *request)
 		sp_http2_memory_uncount(&s->memory, SP_HTTP2_STREAM_BYTES);
 		return NULL;
 	}
-	*st = (stream){.s = s, .id = id, .open = true, .state = SP_HTTP2_READING};
-	adopt(st, request);
+	*st = (stream){
+		.s = s, .id = id, .open = true, .state = SP_HTTP2_READING, .request = request};
+	request->ops = &owner_ops;
+	request->owner = st;
+	request->socket = s->c->fd;
+	request->secure = s->c->tls != NULL;
 	TAILQ_INSERT_TAIL(&s->streams, st, link);
 	s->stream_count++;
 	s->count_of[SP_HTTP2_READING]++;
@@ -150,7 +143,6 @@ static ssize_t on_read_answer(nghttp2_session *h2, int32_t id, uint8_t *data, si
 	return (ssize_t)left;
 }
 
-/* Appends a frame of the body to the output. */
 int sp_http2__send_body(nghttp2_session *h2, nghttp2_frame *frame, const uint8_t *head, size_t size,
 			nghttp2_data_source *source, void *context)
 {
@@ -185,7 +177,7 @@ static void add_head(field_list *list, stream *st, char status[8], char length[2
 	add_all(list, request->fields, request->header_count);
 	if (request->retry)
 		add_text(list, "retry-after", "1");
-	if (sp_http2__options(st->s)->cors) {
+	if (st->s->loop->options->cors) {
 		add_text(list, "access-control-allow-origin", "*");
 		add_text(list, "access-control-allow-methods", "POST, GET");
 		add_text(list, "access-control-allow-headers", "Content-Type");
@@ -217,7 +209,6 @@ void sp_http2__stream_resume(stream *st)
 		st->s->failed = true;
 }
 
-/* Sends the answer that the request has, or the rest of it. */
 void sp_http2__stream_answer(stream *st)
 {
 	sp_http_request *request = st->request;
@@ -228,8 +219,7 @@ void sp_http2__stream_answer(stream *st)
 		sp_http__request_set_error(request, 503, "no memory for the answer");
 	}
 	sp_http__request_observe(request, sp_clock_now_ns());
-	sp_http2__stream_set_deadline(st,
-				      sp_http__in_ms(sp_http2__options(st->s)->request_timeout_ms));
+	sp_http2__stream_set_deadline(st, sp_http__in_ms(st->s->loop->options->request_timeout_ms));
 	if (st->streaming != NULL && st->streaming->begun)
 		sp_http2__stream_resume(st);
 	else
@@ -307,7 +297,7 @@ static void set_views(sp_http_request *request, sp_bytes *method, sp_bytes *path
 /* All headers are there: refuses the request if it can't be accepted. */
 static void check_head(stream *st)
 {
-	const sp_http_options *options = sp_http2__options(st->s);
+	const sp_http_options *options = st->s->loop->options;
 	sp_http_request *request = st->request;
 	sp_bytes method = {"", 0}, path = {"", 0};
 	sp_error err;
@@ -338,20 +328,10 @@ static void check_head(stream *st)
 		request->body.max_size = (size_t)request->head.content_length;
 }
 
-static void invite_body(stream *st)
-{
-	static uint8_t name[] = ":status", value[] = "100";
-	static const nghttp2_nv go_on = {name, value, 7, 3, NGHTTP2_NV_FLAG_NONE};
-
-	if (nghttp2_submit_headers(st->s->h2, NGHTTP2_FLAG_NONE, st->id, NULL, &go_on, 1, NULL) !=
-	    0)
-		st->s->failed = true;
-}
-
 /* 503 if the request may fit later, 413 if it exceeds all memory for requests. */
 static void refuse_for_memory(stream *st)
 {
-	if (sp_budget_allows(sp_http2__options(st->s)->memory,
+	if (sp_budget_allows(st->s->loop->options->memory,
 			     st->request->body.size + SP_HTTP2_STREAM_BYTES))
 		sp_http2__stream_refuse(st, 503, no_memory);
 	else
@@ -361,7 +341,7 @@ static void refuse_for_memory(stream *st)
 
 static void hand_over(stream *st)
 {
-	const sp_http_options *options = sp_http2__options(st->s);
+	const sp_http_options *options = st->s->loop->options;
 	sp_http_request *request = st->request;
 
 	sp_http2__stream_set_state(st, SP_HTTP2_HANDED);
@@ -373,9 +353,15 @@ static void hand_over(stream *st)
 
 void sp_http2__stream_end_head(stream *st, bool is_end)
 {
+	static uint8_t name[] = ":status", value[] = "100";
+	static const nghttp2_nv go_on = {name, value, 7, 3, NGHTTP2_NV_FLAG_NONE};
+
 	check_head(st);
-	if (st->state == SP_HTTP2_READING && !is_end && st->request->head.expect_continue)
-		invite_body(st);
+	/* The client waits for this before it sends the body. */
+	if (st->state == SP_HTTP2_READING && !is_end && st->request->head.expect_continue &&
+	    nghttp2_submit_headers(st->s->h2, NGHTTP2_FLAG_NONE, st->id, NULL, &go_on, 1, NULL) !=
+		    0)
+		st->s->failed = true;
 }
 
 size_t sp_http2__stream_add_data(stream *st, sp_bytes data)

@@ -201,7 +201,7 @@ static void on_writable(int fd, short what, void *context)
 
 /* ------------------------------------------------------------ opening, ending */
 
-/* Nothing is written any more. */
+/* Ends the session: nothing is written any more. */
 static void release(sp_http_connection *c)
 {
 	if (c->wants_writing)
@@ -253,8 +253,7 @@ void sp_http__connection_finish(sp_http_connection *c)
 
 static void begin_idle(sp_http_connection *c)
 {
-	sp_http__connection_set_deadline(
-		c, sp_http__in_ms(sp_http__connection_options(c)->idle_timeout_ms));
+	sp_http__connection_set_deadline(c, sp_http__in_ms(c->loop->options->idle_timeout_ms));
 }
 
 static void end_handshake(sp_http_connection *c)
@@ -281,7 +280,7 @@ static void shake_hands(sp_http_connection *c)
 		sp_http__connection_destroy(c);
 }
 
-/* Has no session. */
+/* There is no session while the handshake lasts. */
 static const sp_http_protocol handshake = {shake_hands, shake_hands, sp_http__connection_destroy,
 					   sp_http__connection_destroy, NULL};
 
@@ -290,8 +289,7 @@ static bool begin_tls(sp_http_connection *c, sp_http_tls *tls)
 	c->tls = sp_http__tls_open(tls, c->fd);
 	c->protocol = &handshake;
 	sp_http__connection_move(c, SP_PHASE_HEAD);
-	sp_http__connection_set_deadline(
-		c, sp_http__in_ms(sp_http__connection_options(c)->head_timeout_ms));
+	sp_http__connection_set_deadline(c, sp_http__in_ms(c->loop->options->head_timeout_ms));
 	return c->tls != NULL;
 }
 

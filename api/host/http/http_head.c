@@ -272,8 +272,7 @@ static int read_connection(sp_http_head *out, sp_error *err)
 	return read_expect(out, err);
 }
 
-/* A client that wants HTTP/2 over this connection says so in three headers (RFC 7540, section 3.2).
- */
+/* A client asks for HTTP/2 on this connection by three headers (RFC 7540, section 3.2). */
 static void read_upgrade(sp_http_head *out)
 {
 	sp_bytes settings, upgrade = sp_http_head_get(out, "upgrade");

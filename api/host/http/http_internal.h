@@ -126,14 +126,12 @@ struct sp_http_request {
 	sp_buffer out;
 };
 
-/* NULL when out of memory.  The owner sets ops, owner and socket. */
-sp_http_request *sp_http__request_create(const sp_http_options *options, sp_http_answers *answers);
 void sp_http__request_destroy(sp_http_request *request);
 
 /*
- * A request with the same owner, head and label: another one is answered through it that no thread
- * has begun in time, or it is a part of another one's body.  NULL when out of memory; head_text has
- * failed when there was none for the head.
+ * Makes a request with the owner, head and label of another one, which no thread has begun in time
+ * and which is answered through it, or whose body it is a part of.  NULL when out of memory;
+ * head_text has failed when there was none for the head.
  */
 sp_http_request *sp_http__request_copy(sp_http_loop *loop, const sp_http_request *old);
 
@@ -156,7 +154,7 @@ SP_MUST_CHECK bool sp_http__request_leave(sp_http_request *request);
 void sp_http__request_observe(sp_http_request *request, int64_t answered_ns);
 
 /* Prepares it for the next request on its connection. */
-void sp_http__request_reset(sp_http_request *request, size_t max_body_bytes);
+void sp_http__request_reset(sp_http_request *request);
 
 /* Sets the answer to a request that fails, without sending it. */
 void sp_http__request_set_error(sp_http_request *request, int status, const char *text);
@@ -235,14 +233,12 @@ void sp_http__connection_write_soon(sp_http_connection *c);
 ssize_t sp_http__connection_receive(sp_http_connection *c, void *data, size_t size);
 ssize_t sp_http__connection_send(sp_http_connection *c, const struct iovec *parts, size_t count);
 
-static inline const sp_http_options *sp_http__connection_options(const sp_http_connection *c);
-
 /* TLS over a socket; `ssl` is of sp_http__tls_open(), which is NULL when out of memory. */
 void *sp_http__tls_open(sp_http_tls *tls, int fd);
-void sp_http__tls_end(void *ssl); /* sends that nothing else follows */
+void sp_http__tls_end(void *ssl); /* tells the client that nothing follows */
 void sp_http__tls_close(void *ssl);
 
-/* 1: done; 0: call again when the socket is readable; SP_HTTP_TLS_WRITE: ... writable; -1: failed.
+/* 1: done; -1: failed; 0 or SP_HTTP_TLS_WRITE: call again when the socket can be read or written.
  */
 enum { SP_HTTP_TLS_WRITE = 2 };
 int sp_http__tls_shake_hands(void *ssl);
@@ -253,11 +249,8 @@ ssize_t sp_http__tls_receive(void *ssl, void *data, size_t size);
 bool sp_http__tls_has_more(const void *ssl);
 ssize_t sp_http__tls_send(void *ssl, const struct iovec *parts, size_t count);
 
-/* The time that is so far from now. */
+/* The time in so many milliseconds, by sp_clock_now_ns(). */
 int64_t sp_http__in_ms(int64_t ms);
-
-/* The same, from when the loop began what it does now for this connection. */
-static inline int64_t sp_http__connection_in_ms(const sp_http_connection *c, int64_t ms);
 
 /* Begins HTTP/1.1; false when out of memory. */
 SP_MUST_CHECK bool sp_http__http1_open(sp_http_connection *c);
@@ -300,6 +293,7 @@ typedef struct sp_http_listener {
 /* One I/O thread.  Only that thread touches it, apart from `answers`. */
 struct sp_http_loop {
 	sp_http_server *server;
+	const sp_http_options *options; /* of the server */
 	struct event_base *base;
 	struct event *wake, *accept_again;
 	sp_http_listener listeners[SP_MAX_ADDRESSES];
@@ -325,7 +319,10 @@ struct sp_http_loop {
 /* The value of a Date header. */
 const char *sp_http__date(sp_http_loop *loop);
 
-/* A request from `spare_requests` or a new one; NULL when out of memory. */
+/*
+ * A request from `spare_requests` or a new one, whose ops, owner and socket the caller sets; NULL
+ * when out of memory.
+ */
 sp_http_request *sp_http__request_take(sp_http_loop *loop);
 
 /* Resets the request and keeps it, or destroys it; NULL is fine. */
@@ -350,11 +347,7 @@ struct sp_http_server {
 	sp_http_loop loops[];
 };
 
-static inline const sp_http_options *sp_http__connection_options(const sp_http_connection *c)
-{
-	return &c->loop->server->options;
-}
-
+/* As sp_http__in_ms(), from when the loop began what it does now for this connection. */
 static inline int64_t sp_http__connection_in_ms(const sp_http_connection *c, int64_t ms)
 {
 	return c->loop->now_ns + ms * 1000000;

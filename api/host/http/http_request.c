@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "api/host/http/http_internal.h"
-#include "api/host/json/json_writer.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/json_text.h"
 
 /* Larger buffers are not kept for the next request. */
 enum { KEEP_BYTES = 64 << 10 };
@@ -24,14 +24,16 @@ static const int64_t gone_after_ns = 100 * INT64_C(1000000);
 
 static const int64_t at_once_ns = 20 * INT64_C(1000);
 
-sp_http_request *sp_http__request_create(const sp_http_options *options, sp_http_answers *answers)
+/* NULL when out of memory. */
+static sp_http_request *create(sp_http_loop *loop)
 {
+	const sp_http_options *options = loop->options;
 	sp_http_request *request = sp_alloc_zero(1, sizeof(*request));
 
 	if (request == NULL)
 		return NULL;
 	request->options = options;
-	request->answers = answers;
+	request->answers = &loop->answers;
 	sp_buffer_init(&request->head_text, SIZE_MAX / 2);
 	sp_buffer_init(&request->body, options->max_body_bytes);
 	sp_buffer_init(&request->field_text, SIZE_MAX / 2);
@@ -67,11 +69,11 @@ static void empty(sp_buffer *buffer)
 	sp_buffer_clear(buffer);
 }
 
-void sp_http__request_reset(sp_http_request *request, size_t max_body_bytes)
+void sp_http__request_reset(sp_http_request *request)
 {
 	empty(&request->head_text);
 	empty(&request->body);
-	request->body.max_size = max_body_bytes;
+	request->body.max_size = request->options->max_body_bytes;
 	empty(&request->field_text);
 	empty(&request->out);
 	request->out.max_size = SIZE_MAX / 2; /* not that of the last answer */
@@ -100,7 +102,7 @@ sp_http_request *sp_http__request_take(sp_http_loop *loop)
 	sp_http_request *request = STAILQ_FIRST(&loop->spare_requests);
 
 	if (request == NULL)
-		return sp_http__request_create(&loop->server->options, &loop->answers);
+		return create(loop);
 	STAILQ_REMOVE_HEAD(&loop->spare_requests, link);
 	loop->spare_count--;
 	return request;
@@ -114,7 +116,7 @@ void sp_http__request_put(sp_http_loop *loop, sp_http_request *request)
 		sp_http__request_destroy(request);
 		return;
 	}
-	sp_http__request_reset(request, request->options->max_body_bytes);
+	sp_http__request_reset(request);
 	STAILQ_INSERT_HEAD(&loop->spare_requests, request, link);
 	loop->spare_count++;
 }

@@ -115,16 +115,13 @@ static uint16_t bound_port(int fd)
 
 static sp_status open_address(sp_http_server *server, size_t i, sp_error *err)
 {
-	static const char prefix[] = "unix:";
 	const sp_http_address *address = &server->options.addresses[i];
-	bool is_path = strncmp(address->host, prefix, sizeof(prefix) - 1) == 0;
+	const char *path = sp_http_address_path(address);
 
 	server->addresses[i] = *address;
 	if (server->options.sockets != NULL && server->options.sockets[i] != 0) {
 		server->listen_fds[i] = server->options.sockets[i];
-	} else if (is_path) {
-		const char *path = address->host + sizeof(prefix) - 1;
-
+	} else if (path != NULL) {
 		SP_TRY(open_path(&server->listen_fds[i], path, err));
 		server->paths[i] = sp_alloc_text(path);
 		if (server->paths[i] == NULL) {
@@ -190,7 +187,7 @@ static void drop(sp_http_connection *spare, sp_http_loop *loop)
  */
 static bool is_in_reserve(const sp_http_loop *loop, int fd, size_t reserve)
 {
-	const sp_http_options *options = &loop->server->options;
+	const sp_http_options *options = loop->options;
 
 	return options->descriptors != 0 && (size_t)fd >= options->descriptors - reserve;
 }
@@ -217,7 +214,7 @@ static bool accept_one(const sp_http_listener *listener)
 {
 	sp_http_loop *loop = listener->loop;
 	sp_http_connection *spare = sp_http__connection_spare(loop);
-	size_t reserve = loop->server->options.reserve_descriptors;
+	size_t reserve = loop->options->reserve_descriptors;
 	bool full = loop->connection_count >= loop->max_connections;
 	int fd, on = 1;
 
@@ -418,6 +415,7 @@ static sp_status loop_init(sp_http_loop *loop, sp_http_server *server, sp_error 
 	const sp_http_options *options = &server->options;
 
 	loop->server = server;
+	loop->options = options;
 	loop->max_connections = (options->max_connections + options->io_threads - 1) /
 				options->io_threads;
 	for (size_t i = 0; i < SP_PHASES; i++)

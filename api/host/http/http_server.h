@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "api/host/http/http_request.h"
 #include "api/host/http/http_stream.h"
@@ -59,6 +60,12 @@ typedef struct sp_http_address {
 } sp_http_address;
 
 enum { SP_MAX_ADDRESSES = 4 };
+
+/* The path of a socket; NULL for an address with a port. */
+static inline const char *sp_http_address_path(const sp_http_address *address)
+{
+	return strncmp(address->host, "unix:", 5) == 0 ? address->host + 5 : NULL;
+}
 
 typedef struct sp_http_options {
 	const sp_http_address *addresses; /* each answers all protocols */

@@ -18,14 +18,14 @@ typedef sp_http_stream stream;
 
 static int64_t quiet_until(const stream *st)
 {
-	int64_t timeout_ms = sp_http2__options(st->s)->stream_timeout_ms;
+	int64_t timeout_ms = st->s->loop->options->stream_timeout_ms;
 
 	return sp_http__in_ms(timeout_ms != 0 ? timeout_ms : QUIET_MS);
 }
 
 static int64_t next_tick(const stream *st)
 {
-	int64_t tick_ms = sp_http2__options(st->s)->stream_tick_ms;
+	int64_t tick_ms = st->s->loop->options->stream_tick_ms;
 
 	return sp_http__in_ms(tick_ms != 0 ? tick_ms : TICK_MS);
 }
@@ -47,7 +47,7 @@ static void drop_first(stream *st)
 	st->s->part_count--;
 }
 
-/* Nobody will get their answers. */
+/* Leaves the requests of the stream, whose answers nobody takes any more. */
 static void leave_parts(stream *st)
 {
 	while (st->streaming->count != 0) {
@@ -70,13 +70,6 @@ static void drop_front(sp_buffer *buffer, size_t size)
 	memmove(buffer->data, buffer->data + size, buffer->size);
 }
 
-/* Forgets what has been sent. */
-static void drop_sent(stream *st)
-{
-	drop_front(&st->request->out, st->sent);
-	st->sent = 0;
-}
-
 static size_t unsent(const stream *st)
 {
 	return st->request->out.size - st->sent;
@@ -90,10 +83,10 @@ static void exchange(sp_buffer *a, sp_buffer *b)
 	*b = kept;
 }
 
-/* The client has so long for what it has to take, from when it takes some. */
+/* Sets when the stream is reset, unless the client takes something. */
 static void set_taken(stream *st)
 {
-	st->streaming->taken_ns = sp_http__in_ms(sp_http2__options(st->s)->request_timeout_ms);
+	st->streaming->taken_ns = sp_http__in_ms(st->s->loop->options->request_timeout_ms);
 }
 
 /* Appends to what the client has to take; false if memory is out. */
@@ -103,7 +96,8 @@ static bool append(stream *st, sp_bytes data)
 
 	if (st->sent != 0 || out->size == 0)
 		set_taken(st);
-	drop_sent(st);
+	drop_front(out, st->sent);
+	st->sent = 0;
 	sp_buffer_append(out, data.data, data.size);
 	if (!out->failed)
 		return true;
@@ -161,7 +155,7 @@ static void on_part_answer(void *owner)
 	sp_http__connection_write_soon(st->s->c);
 }
 
-/* tick() looks at it. */
+/* sp_http2__streaming_tick() compares it with the time. */
 static void on_part_deadline(void *owner, int64_t deadline_ns)
 {
 	((sp_http2_part *)owner)->deadline_ns = deadline_ns;
@@ -176,7 +170,7 @@ bool sp_http_stream_has_room(const stream *st)
 
 bool sp_http_stream_ask(stream *st, sp_bytes label, sp_buffer *body)
 {
-	const sp_http_options *options = sp_http2__options(st->s);
+	const sp_http_options *options = st->s->loop->options;
 	sp_http_request *request = sp_http__request_copy(st->s->loop, st->request);
 	size_t max_size = body->max_size;
 	sp_http2_part *part;
@@ -388,7 +382,7 @@ void sp_http2__streaming_tick(stream *st, int64_t now)
 
 void sp_http2__streaming_begin(stream *st)
 {
-	const sp_http_options *options = sp_http2__options(st->s);
+	const sp_http_options *options = st->s->loop->options;
 	const sp_http_stream_handler *handler;
 	sp_http_request *request = st->request;
 	int64_t deadline_ns = st->deadline_ns;

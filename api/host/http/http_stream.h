@@ -60,8 +60,7 @@ enum { SP_HTTP_STREAM_BYTES = 1 << 20 };
  */
 SP_MUST_CHECK bool sp_http_stream_send(sp_http_stream *stream, sp_bytes data);
 
-/* Requests of a stream that are being answered, or whose answers wait for the client to take them.
- */
+/* Requests of a stream that are being answered, or whose answers the client has not taken. */
 enum { SP_HTTP_STREAM_REQUESTS = 16 };
 
 /* Whether there may be one more. */

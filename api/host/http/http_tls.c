@@ -40,11 +40,6 @@ static int no_passphrase(char *out, int size, int writing, void *context)
 	return -1;
 }
 
-static BIO *open_text(const char *text)
-{
-	return text != NULL ? BIO_new_mem_buf(text, -1) : NULL;
-}
-
 static bool add_certificates(SSL_CTX *context, BIO *bio)
 {
 	X509 *leaf = PEM_read_bio_X509_AUX(bio, NULL, no_passphrase, NULL), *more;
@@ -95,7 +90,7 @@ typedef bool add_function(SSL_CTX *context, BIO *bio);
 static sp_status add(SSL_CTX *context, const char *text, add_function *function, const char *what,
 		     sp_error *err)
 {
-	BIO *bio = open_text(text);
+	BIO *bio = text != NULL ? BIO_new_mem_buf(text, -1) : NULL;
 	bool added;
 
 	ERR_clear_error();

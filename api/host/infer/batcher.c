@@ -12,7 +12,6 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/thread.h"
 
 /*
  * Waiting requests are a list of batches in the order of their first requests; a batch is a list of
@@ -22,14 +21,15 @@
 
 enum { FIRST_ARENA = 64 << 10, KNOWN_SIGNATURES = 1024 };
 
-/* How often a waiting request checks whether its client has cancelled it, which does not wake it.
- */
+/* A waiting request checks this often whether its client has cancelled it, as that wakes nobody. */
 #define CANCEL_CHECK_NS INT64_C(20000000)
 
 /* If the head of a batch has left, the batch's other requests check this long after its timeout. */
 #define HEIR_DELAY_NS INT64_C(1000000)
 
-/* Allowed relative difference between joined and separate answers, since the order of sums differs.
+/*
+ * Joined and separate answers may differ by this relative difference, as the engine may add up in
+ * another order.
  */
 #define TOLERANCE 1e-5
 
@@ -41,9 +41,10 @@ typedef struct runner {
 } runner;
 
 /*
- * WAITS: in a batch that waits.  LEADS: its thread runs the batch.  TAKEN: the thread of another
- * task runs it.  The thread of a task sleeps on the state (futex(2)), so that a change wakes this
- * thread only and needs no lock.  A task's memory may be gone as soon as the state is DONE.
+ * WAITS: the task is in a batch that waits.  LEADS: its thread runs the batch.  TAKEN: the thread
+ * of another task runs it.  DONE: its result and status are set.  The thread of a task sleeps on
+ * the state (futex(2)), so that a change wakes this thread only and needs no lock.  A task's memory
+ * may be gone as soon as the state is DONE.
  */
 typedef enum task_state { WAITS, TAKEN, LEADS, DONE } task_state;
 
@@ -59,15 +60,13 @@ typedef struct task {
 	sp_error *err;
 	sp_status status;
 
-	/* Protected by the lock, until the task is taken for a run; the state, until it waits no
-	 * more. */
+	/* The lock protects these while the state is WAITS. */
 	atomic_uint state;
 	runner *runner;    /* when it leads */
 	struct task *next; /* of the batch */
 	int64_t ready_ns;  /* when its batch may run; 0: at once */
 
-	/* Of a head. */
-	bool is_head;
+	bool is_head; /* the members below are set */
 	struct task *next_head;
 	struct task *last;
 	size_t batch_rows;
@@ -99,7 +98,7 @@ static uint64_t add_text(uint64_t key, const char *text)
 	return key * UINT64_C(0x100000001b3);
 }
 
-/* Of a version's signature and the requested outputs. */
+/* A hash of the version, the signature, the requested outputs and the number of inputs. */
 static uint64_t key_of(const sp_servable *servable, const sp_infer_request *request)
 {
 	uint64_t key = add_text(UINT64_C(0xcbf29ce484222325), servable->model->name);
@@ -223,15 +222,11 @@ static sp_status run_joined(sp_infer_result *const *parts, task *const *tasks, s
 
 static bool are_alike(const sp_infer_result *a, const sp_infer_result *b)
 {
-	if (a->count != b->count)
-		return false;
-	for (size_t i = 0; i < a->count; i++)
-		if (!sp_tensors_are_alike(&a->tensors[i], &b->tensors[i], TOLERANCE))
-			return false;
-	return true;
+	return a->count == b->count &&
+	       sp_tensor_lists_are_alike(a->tensors, b->tensors, a->count, TOLERANCE);
 }
 
-/* Runs each alone; then finds out whether it is the same to join them. */
+/* Runs each task alone, then all joined, and remembers whether the answers are the same. */
 static void try_joining(sp_batcher *batcher, task *const *tasks, size_t count, sp_arena *arena)
 {
 	sp_infer_result *results = sp_arena_zeros(arena, count, sizeof(*results));
@@ -261,7 +256,7 @@ static void try_joining(sp_batcher *batcher, task *const *tasks, size_t count, s
 		sp_infer_result_fini(&results[i]);
 }
 
-/* One bad request may have failed all of them, so that each gets a run of its own. */
+/* Runs the tasks joined.  If that fails, which one bad request can cause, each runs alone. */
 static void join(sp_batcher *batcher, task *const *tasks, size_t count, sp_arena *arena)
 {
 	sp_infer_result **parts = sp_arena_array(arena, count, sizeof(sp_infer_result *));
@@ -283,7 +278,7 @@ static void join(sp_batcher *batcher, task *const *tasks, size_t count, sp_arena
 			run_alone(tasks[i]);
 }
 
-/* The tasks of a batch whose time has not run out; those of others get their status. */
+/* Sets `out` to the tasks that may still run; the others get the status that says why not. */
 static size_t choose_tasks(task **out, task *head, int64_t now)
 {
 	size_t count = 0;
@@ -342,12 +337,12 @@ static void unlink_head(sp_batcher *batcher, const task *head, task *instead)
 	*at = instead != NULL ? instead : head->next_head;
 }
 
-static void tell(task *t, task_state state)
+static void set_and_wake(task *t, task_state state)
 {
 	atomic_uint *at = &t->state;
 
 	atomic_store(at, state);
-	/* The task may be gone by now: the kernel uses its address only. */
+	/* The task's memory may be gone by now; the kernel uses only its address. */
 	syscall(SYS_futex, at, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
@@ -369,11 +364,14 @@ static void dispatch(sp_batcher *batcher, task *self, int64_t now)
 		if (head == self)
 			atomic_store(&head->state, LEADS);
 		else
-			tell(head, LEADS);
+			set_and_wake(head, LEADS);
 	}
 }
 
-/* The batch that the task may join, or NULL.  *waiting: batches of its signature. */
+/*
+ * The batch that the task may join, or NULL.  *waiting is set to the number of batches of its
+ * signature.
+ */
 static task *find_batch(const sp_batcher *batcher, const task *t, size_t *waiting)
 {
 	task *found = NULL;
@@ -468,7 +466,7 @@ static void leave(sp_batcher *batcher, task *t)
 }
 
 /* The time at which a waiting task must check again. */
-static int64_t next_look(const task *t, int64_t now)
+static int64_t next_check(const task *t, int64_t now)
 {
 	int64_t ready = t->ready_ns + (t->is_head ? 0 : HEIR_DELAY_NS);
 	int64_t next = t->limits->deadline_ns != 0 ? t->limits->deadline_ns : INT64_MAX;
@@ -483,7 +481,7 @@ static int64_t next_look(const task *t, int64_t now)
 
 /* ------------------------------------------------------------------ one request */
 
-/* Sleeps while the state is this one, at most until then. */
+/* Sleeps while the task has this state, at most until `until_ns`. */
 static void sleep_in(task *t, task_state state, int64_t until_ns)
 {
 	const struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
@@ -492,8 +490,11 @@ static void sleep_in(task *t, task_state state, int64_t until_ns)
 		until_ns != INT64_MAX ? &until : NULL, NULL, FUTEX_BITSET_MATCH_ANY);
 }
 
-/* After some time of waiting.  An error: its time is over, and it has left. */
-static sp_status look_again(sp_batcher *batcher, task *t, int64_t *next_ns)
+/*
+ * Checks a waiting task's time and whether its batch may run now.  On an error the task has left
+ * its batch.
+ */
+static sp_status check_waiting(sp_batcher *batcher, task *t, int64_t *next_ns)
 {
 	int64_t now = sp_clock_now_ns();
 	sp_status status = SP_OK;
@@ -505,7 +506,7 @@ static sp_status look_again(sp_batcher *batcher, task *t, int64_t *next_ns)
 			leave(batcher, t);
 		else
 			dispatch(batcher, t, now);
-		*next_ns = next_look(t, now);
+		*next_ns = next_check(t, now);
 	}
 	pthread_mutex_unlock(&batcher->lock);
 	return status;
@@ -522,7 +523,7 @@ static sp_status wait(sp_batcher *batcher, task *t, int64_t next_ns)
 	while (status == SP_OK && (state = atomic_load(&t->state)) != LEADS && state != DONE) {
 		sleep_in(t, (task_state)state, state == WAITS ? next_ns : INT64_MAX);
 		if (atomic_load(&t->state) == WAITS)
-			status = look_again(batcher, t, &next_ns);
+			status = check_waiting(batcher, t, &next_ns);
 	}
 	if (batcher->hooks.resume != NULL)
 		batcher->hooks.resume(batcher->hooks.context);
@@ -543,7 +544,7 @@ static void lead(sp_batcher *batcher, task *head)
 	pthread_mutex_unlock(&batcher->lock);
 	for (task *t = head->next; t != NULL; t = next) {
 		next = t->next;
-		tell(t, DONE);
+		set_and_wake(t, DONE);
 	}
 }
 
@@ -557,7 +558,7 @@ static sp_status submit(sp_batcher *batcher, task *t)
 	status = enqueue(batcher, t);
 	if (status == SP_OK) {
 		dispatch(batcher, t, t->since_ns);
-		next_ns = next_look(t, t->since_ns);
+		next_ns = next_check(t, t->since_ns);
 	}
 	pthread_mutex_unlock(&batcher->lock);
 	SP_TRY(status);
@@ -568,7 +569,10 @@ static sp_status submit(sp_batcher *batcher, task *t)
 	return t->status;
 }
 
-/* Runs the pieces of a large request one after the other.  *fits as of run_joined(). */
+/*
+ * Runs the pieces of a large request one after the other.  *fits is set to false if it fails
+ * because an output has other rows than the inputs.
+ */
 static sp_status run_pieces(sp_batcher *batcher, const task *whole, sp_infer_result *pieces,
 			    size_t largest, sp_arena *arena, bool *fits)
 {
@@ -608,7 +612,7 @@ static sp_status run_divided(sp_batcher *batcher, task *whole, sp_arena *arena, 
 	return status;
 }
 
-/* The first time, the answer is that of the undivided request. */
+/* Answers by a run of the undivided request, and remembers whether pieces give the same answer. */
 static sp_status try_splitting(sp_batcher *batcher, task *whole, sp_arena *arena)
 {
 	sp_infer_result divided = {0};

@@ -1,7 +1,8 @@
 #include "api/host/infer/examples.h"
 
-#include <stdio.h>
 #include <string.h>
+
+#include "api/host/infer/tensors.h"
 
 #define INPUT   "inputs"
 #define CLASSES "classes"
@@ -82,21 +83,6 @@ sp_status sp_examples_check(const serving_processor_signature *signature, sp_exa
 
 /* ------------------------------------------------------------------ outputs */
 
-/* "[2,3]", as TensorFlow writes a shape. */
-enum { SHAPE_TEXT = 128 };
-
-static const char *shape_text(const serving_processor_tensor *tensor, char out[SHAPE_TEXT])
-{
-	size_t size = 1;
-
-	strcpy(out, "[");
-	for (int i = 0; i < tensor->rank && size < SHAPE_TEXT - 24; i++)
-		size += (size_t)sprintf(out + size, i == 0 ? "%lld" : ",%lld",
-					(long long)tensor->dims[i]);
-	strcpy(out + size, "]");
-	return out;
-}
-
 static const serving_processor_tensor *find_tensor(const sp_infer_result *result, const char *alias)
 {
 	for (size_t i = 0; i < result->count; i++)
@@ -108,12 +94,12 @@ static const serving_processor_tensor *find_tensor(const sp_infer_result *result
 static sp_status check_matrix(const serving_processor_tensor *tensor, int dtype, size_t examples,
 			      sp_error *err)
 {
-	char text[SHAPE_TEXT];
+	char text[SP_DIMS_TEXT];
 
 	if (tensor->rank != 2)
 		return sp_error_set(err, SP_INVALID,
 				    "Expected Tensor shape: [batch_size num_classes] but got %s",
-				    shape_text(tensor, text));
+				    sp_dims_print(text, tensor->dims, tensor->rank));
 	if (tensor->dtype != dtype)
 		return sp_error_set(err, SP_INVALID, "Expected %s Tensor of %s. Got: %s",
 				    tensor->name, serving_processor_dtype_name(dtype),
@@ -151,7 +137,7 @@ static sp_status take_classes(sp_examples_result *out, sp_error *err)
 static sp_status take_values(sp_examples_result *out, sp_error *err)
 {
 	const serving_processor_tensor *values = find_tensor(&out->owner, OUTPUT);
-	char text[SHAPE_TEXT];
+	char text[SP_DIMS_TEXT];
 
 	if (values == NULL)
 		return sp_error_set(err, SP_INVALID, "Could not find output tensor '%s'", OUTPUT);
@@ -159,7 +145,7 @@ static sp_status take_values(sp_examples_result *out, sp_error *err)
 		return sp_error_set(err, SP_INVALID,
 				    "Expected output Tensor shape to be either [batch_size] or "
 				    "[batch_size, 1] but got %s",
-				    shape_text(values, text));
+				    sp_dims_print(text, values->dims, values->rank));
 	if (values->dims[0] != (int64_t)out->example_count)
 		return sp_error_set(err, SP_INVALID,
 				    "Input batch size did not match output batch size: %zu vs. "

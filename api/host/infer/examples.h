@@ -1,11 +1,9 @@
 #ifndef SP_API_HOST_INFER_EXAMPLES_H
 #define SP_API_HOST_INFER_EXAMPLES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "api/host/infer/infer_run.h"
-#include "base/arena.h"
 #include "base/bytes.h"
 
 /*

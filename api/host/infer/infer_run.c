@@ -12,7 +12,7 @@ static int64_t rows_of(const sp_infer_request *request)
 	return request->input_count != 0 && first->rank > 0 ? first->dims[0] : -1;
 }
 
-/* A request that runs several times has the time of all from the first one on. */
+/* If a request runs several times, the record keeps the begin of the first run. */
 static void note(sp_call_record *record, const sp_servable *servable,
 		 const sp_infer_request *request, int64_t now_ns)
 {

@@ -1,7 +1,6 @@
 #include "api/host/infer/shadow.h"
 
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -19,7 +18,7 @@ struct sp_shadow {
 	sp_queue *queue;
 	sp_thread_group *thread;
 	atomic_bool closing;
-	atomic_size_t bytes; /* of all tasks */
+	atomic_size_t bytes; /* of the requests and answers of all tasks */
 };
 
 /* A request and its answer, in its own arena. */
@@ -29,7 +28,7 @@ typedef struct task {
 	sp_model *model;
 	int64_t version;
 	double tolerance;
-	serving_processor_signature signature; /* its name */
+	serving_processor_signature signature; /* only its name is set */
 	sp_infer_request request;              /* for the outputs that were answered */
 	serving_processor_tensor *answered;    /* [request.output_count] */
 } task;
@@ -128,14 +127,6 @@ static void offer(void *context, const sp_servable *servable, const sp_infer_req
 
 /* -------------------------------------------------------------------- running */
 
-static bool is_alike(const task *t, const sp_infer_result *result)
-{
-	for (size_t i = 0; i < t->request.output_count; i++)
-		if (!sp_tensors_are_alike(&t->answered[i], &result->tensors[i], t->tolerance))
-			return false;
-	return true;
-}
-
 static void run(sp_shadow *shadow, const task *t)
 {
 	const sp_model_selector selector = {
@@ -149,7 +140,8 @@ static void run(sp_shadow *shadow, const task *t)
 	if (sp_models_acquire(shadow->models, &selector, &candidate, NULL) != SP_OK ||
 	    sp_infer_call(&result, candidate.handle, &t->request, &none, &now_ns, NULL) != SP_OK)
 		sp_counter_add(&counters->shadow_failed, 1);
-	else if (is_alike(t, &result))
+	else if (sp_tensor_lists_are_alike(t->answered, result.tensors, t->request.output_count,
+					   t->tolerance))
 		sp_counter_add(&counters->shadow_alike, 1);
 	else
 		sp_counter_add(&counters->shadow_different, 1);
@@ -162,7 +154,7 @@ static void run_all(void *context)
 	sp_shadow *shadow = context;
 	task *t;
 
-	/* Of this thread alone; without the right to it, it has the priority of the others. */
+	/* Linux sets the priority of the thread alone.  If that is forbidden, nothing changes. */
 	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), LOWEST_PRIORITY);
 	while ((t = sp_queue_pop(shadow->queue)) != NULL) {
 		if (!atomic_load(&shadow->closing))
@@ -173,14 +165,6 @@ static void run_all(void *context)
 
 /* ------------------------------------------------------------------- its life */
 
-static sp_status create(sp_shadow *shadow, sp_error *err)
-{
-	shadow->queue = sp_queue_create(MAX_WAITING);
-	if (shadow->queue == NULL)
-		return sp_no_memory(err, "the shadow requests");
-	return sp_thread_group_create(&shadow->thread, 1, "shadow", run_all, shadow, err);
-}
-
 sp_status sp_shadow_create(sp_shadow **out, sp_models *models, sp_error *err)
 {
 	sp_shadow *shadow = sp_alloc_zero(1, sizeof(*shadow));
@@ -190,7 +174,10 @@ sp_status sp_shadow_create(sp_shadow **out, sp_models *models, sp_error *err)
 		return sp_no_memory(err, "the shadow requests");
 	shadow->models = models;
 	shadow->sink = (sp_shadow_sink){offer, shadow};
-	status = create(shadow, err);
+	shadow->queue = sp_queue_create(MAX_WAITING);
+	status = shadow->queue == NULL ? sp_no_memory(err, "the shadow requests")
+				       : sp_thread_group_create(&shadow->thread, 1, "shadow",
+								run_all, shadow, err);
 	if (status != SP_OK) {
 		sp_shadow_destroy(shadow);
 		return status;

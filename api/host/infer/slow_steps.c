@@ -11,7 +11,7 @@ enum { CAPACITY = 4096, SHOWN = 20, MAX_DEPTH = 64, MAX_TEXT = 64 << 10, MAX_EVE
 
 typedef struct list {
 	serving_processor_steps steps;
-	int64_t own_ns[CAPACITY]; /* of each step, without those within it */
+	int64_t own_ns[CAPACITY]; /* time of each step, without that of the steps within it */
 	serving_processor_step items[CAPACITY];
 } list;
 
@@ -42,7 +42,10 @@ serving_processor_steps *sp_slow_steps_begin(const sp_call_record *record)
 	return &own->steps;
 }
 
-/* Takes the time of each step from the innermost one around it; returns that of all of them. */
+/*
+ * Sets own_ns: a step's time is subtracted from the innermost step around it.  Returns the time of
+ * all steps together.
+ */
 static int64_t find_own_times(list *of)
 {
 	const serving_processor_step *items = of->items;
@@ -65,7 +68,7 @@ static int64_t find_own_times(list *of)
 	return total;
 }
 
-/* The step with the most time, but for those that were shown; their times are -1. */
+/* The step with the most time of its own.  Steps that are shown already have a time of -1. */
 static size_t find_slowest(const list *of)
 {
 	size_t best = 0;
@@ -111,7 +114,7 @@ static void write_steps(sp_buffer *out, list *of, int64_t run_ns)
 	sp_buffer_append_char(out, '}');
 }
 
-/* Names of nodes may be long, but not all of 4096. */
+/* Events of Chrome's trace format.  The buffer fails if CAPACITY steps have very long names. */
 static void write_events(sp_buffer *out, const list *of)
 {
 	for (size_t i = 0; i < of->steps.count; i++) {

@@ -27,7 +27,7 @@ serving_processor_steps *sp_slow_steps_begin(const sp_call_record *record);
  * others, and between steps add up to run_us, that of the run itself.  `steps` as begin returned.
  *
  * record->events is set for a profile: what is between the brackets of traceEvents in Chrome's
- *format, an event for each step, in the track 2 of process 1.
+ * format, an event for each step, in the track 2 of process 1.
  */
 void sp_slow_steps_end(sp_call_record *record, serving_processor_steps *steps, int64_t began_ns,
 		       int64_t ended_ns);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/half.h"
@@ -20,6 +21,17 @@ size_t sp_tensor_element_size(int dtype)
 	};
 
 	return dtype > 0 && (size_t)dtype < sizeof(sizes) ? sizes[dtype] : 0;
+}
+
+const char *sp_dims_print(char out[SP_DIMS_TEXT], const int64_t *dims, int rank)
+{
+	size_t size = 1;
+
+	strcpy(out, "[");
+	for (int i = 0; i < rank && size < SP_DIMS_TEXT - 24; i++)
+		size += (size_t)sprintf(out + size, i == 0 ? "%lld" : ",%lld", (long long)dims[i]);
+	strcpy(out + size, "]");
+	return out;
 }
 
 /* ----------------------------------------------------------------------- copies */
@@ -87,20 +99,18 @@ static double value_of(const serving_processor_tensor *tensor, size_t i)
 	}
 }
 
-static bool is_near(double a, double b, double tolerance)
-{
-	if (a == b || (isnan(a) && isnan(b)))
-		return true;
-	return isfinite(a) && isfinite(b) &&
-	       fabs(a - b) <= tolerance * fmax(1, fmax(fabs(a), fabs(b)));
-}
-
 static bool are_near(const serving_processor_tensor *a, const serving_processor_tensor *b,
 		     double tolerance)
 {
-	for (size_t i = 0; i < a->count; i++)
-		if (!is_near(value_of(a, i), value_of(b, i), tolerance))
+	for (size_t i = 0; i < a->count; i++) {
+		double x = value_of(a, i), y = value_of(b, i);
+
+		if (x == y || (isnan(x) && isnan(y)))
+			continue;
+		if (!isfinite(x) || !isfinite(y) ||
+		    fabs(x - y) > tolerance * fmax(1, fmax(fabs(x), fabs(y))))
 			return false;
+	}
 	return true;
 }
 
@@ -130,4 +140,13 @@ bool sp_tensors_are_alike(const serving_processor_tensor *a, const serving_proce
 	if (a->dtype == SERVING_PROCESSOR_STRING)
 		return are_equal_texts(a, b);
 	return size == 0 || memcmp(a->data, b->data, size) == 0;
+}
+
+bool sp_tensor_lists_are_alike(const serving_processor_tensor *a, const serving_processor_tensor *b,
+			       size_t count, double tolerance)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!sp_tensors_are_alike(&a[i], &b[i], tolerance))
+			return false;
+	return true;
 }

@@ -12,6 +12,11 @@
 /* Bytes of an element, a serving_processor_bytes for a string; 0 for an unknown type. */
 size_t sp_tensor_element_size(int dtype);
 
+enum { SP_DIMS_TEXT = 128 };
+
+/* "[2,3]", as TensorFlow writes a shape; dims for which there is no room are left out. */
+const char *sp_dims_print(char out[SP_DIMS_TEXT], const int64_t *dims, int rank);
+
 /* Bytes that a copy takes, with those of strings. */
 size_t sp_tensor_bytes(const serving_processor_tensor *tensor);
 
@@ -26,5 +31,9 @@ bool sp_host_tensor_copy(serving_processor_tensor *out, const serving_processor_
  */
 bool sp_tensors_are_alike(const serving_processor_tensor *a, const serving_processor_tensor *b,
 			  double tolerance);
+
+/* Whether so many tensors are alike, each two of the same index. */
+bool sp_tensor_lists_are_alike(const serving_processor_tensor *a, const serving_processor_tensor *b,
+			       size_t count, double tolerance);
 
 #endif

@@ -1,8 +1,6 @@
 #ifndef SP_API_HOST_JSON_JSON_BASE64_H
 #define SP_API_HOST_JSON_JSON_BASE64_H
 
-#include <stdbool.h>
-
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/bytes.h"

@@ -86,16 +86,6 @@ static sp_status read_special(sp_json_reader *reader, sp_json_number *out, sp_er
 	return sp_json_fail(reader, "Invalid value.", err);
 }
 
-static sp_status read_fraction(sp_json_reader *reader, sp_json_number *out, sp_error *err)
-{
-	out->integer = false;
-	reader->at++;
-	if (!is_digit(*reader->at))
-		return sp_json_fail(reader, "Miss fraction part in number.", err);
-	reader->at = read_digits(reader->at, true, out);
-	return SP_OK;
-}
-
 sp_status sp_json_number_read(sp_json_reader *reader, sp_json_number *out, sp_error *err)
 {
 	const char *after;
@@ -112,8 +102,13 @@ sp_status sp_json_number_read(sp_json_reader *reader, sp_json_number *out, sp_er
 	else
 		return read_special(reader, out, err);
 	out->integer = !out->truncated;
-	if (*reader->at == '.')
-		SP_TRY(read_fraction(reader, out, err));
+	if (*reader->at == '.') {
+		out->integer = false;
+		reader->at++;
+		if (!is_digit(*reader->at))
+			return sp_json_fail(reader, "Miss fraction part in number.", err);
+		reader->at = read_digits(reader->at, true, out);
+	}
 	if (*reader->at == 'e' || *reader->at == 'E') {
 		out->integer = false;
 		after = read_exponent(reader->at + 1, out);
@@ -180,64 +175,10 @@ static double round_to(unsigned __int128 value, bool sticky, int scale, int bits
 	return (double)kept * power_of_two(drop + scale);
 }
 
-/* 2^(63 + bits) / 10^power, rounded down: 64 bits, because 10^power has `bits` of them. */
-#define RECIPROCAL(power, bits)                                                     \
-	{                                                                           \
-		(uint64_t)(((unsigned __int128)1 << (63 + (bits))) / (power)), bits \
-	}
-
-static const struct {
-	uint64_t value;
-	int bits;
-} reciprocals[MAX_POWER] = {
-	RECIPROCAL(10u, 4),
-	RECIPROCAL(100u, 7),
-	RECIPROCAL(1000u, 10),
-	RECIPROCAL(10000u, 14),
-	RECIPROCAL(100000u, 17),
-	RECIPROCAL(1000000u, 20),
-	RECIPROCAL(10000000u, 24),
-	RECIPROCAL(100000000u, 27),
-	RECIPROCAL(1000000000u, 30),
-	RECIPROCAL(10000000000u, 34),
-	RECIPROCAL(100000000000u, 37),
-	RECIPROCAL(1000000000000u, 40),
-	RECIPROCAL(10000000000000u, 44),
-	RECIPROCAL(100000000000000u, 47),
-	RECIPROCAL(1000000000000000u, 50),
-	RECIPROCAL(10000000000000000u, 54),
-	RECIPROCAL(100000000000000000u, 57),
-	RECIPROCAL(1000000000000000000u, 60),
-	RECIPROCAL(10000000000000000000u, 64),
-};
-
-/*
- * digits / 10^power by multiplication.  The upper half of the product is at most 1 too small, so
- * the rounding to 53 bits is certain unless that may pass the middle between two doubles: then
- * false, for about one number in 600.  1 <= power <= MAX_POWER.
- */
-static bool round_reciprocal(uint64_t digits, int power, double *out)
-{
-	int shift = __builtin_clzll(digits), drop;
-	unsigned __int128 product = digits << shift;
-	uint64_t high, half, rest;
-
-	product *= reciprocals[power - 1].value;
-	high = (uint64_t)(product >> 64);
-	drop = 64 - __builtin_clzll(high) - F64_BITS;
-	half = UINT64_C(1) << (drop - 1);
-	rest = high & (2 * half - 1);
-	if (rest == half || rest == half - 1)
-		return false;
-	*out = (double)((high >> drop) + (rest > half)) *
-	       power_of_two(drop + 64 - shift - 63 - reciprocals[power - 1].bits);
-	return true;
-}
-
 /* digits * 10^exponent for |exponent| <= MAX_POWER and digits != 0. */
 static double round_product(uint64_t digits, int exponent, int bits)
 {
-	unsigned __int128 value = digits;
+	unsigned __int128 value = digits, quotient;
 	uint64_t divisor;
 	int shift;
 
@@ -249,7 +190,8 @@ static double round_product(uint64_t digits, int exponent, int bits)
 	divisor = sp_power_of_ten[-exponent];
 	shift = 128 - bit_length(value);
 	value <<= shift;
-	return round_to(value / divisor, value % divisor != 0, -shift, bits);
+	quotient = value / divisor;
+	return round_to(quotient, quotient * divisor != value, -shift, bits);
 }
 
 /*
@@ -286,9 +228,7 @@ static bool round_fast(const sp_json_number *number, int bits, double *out)
 		return false;
 	if (round_simple(number->digits, number->exponent, bits, out))
 		return true;
-	if (bits != F64_BITS || number->exponent >= 0 ||
-	    !round_reciprocal(number->digits, -(int)number->exponent, out))
-		*out = round_product(number->digits, (int)number->exponent, bits);
+	*out = round_product(number->digits, (int)number->exponent, bits);
 	return true;
 }
 

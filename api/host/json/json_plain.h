@@ -1,7 +1,6 @@
 #ifndef SP_API_HOST_JSON_JSON_PLAIN_H
 #define SP_API_HOST_JSON_JSON_PLAIN_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -63,16 +63,7 @@ sp_json_kind sp_json_peek(sp_json_reader *reader)
 	case 'n':
 		return SP_JSON_NULL;
 	case '-':
-	case '0':
-	case '1':
-	case '2':
-	case '3':
-	case '4':
-	case '5':
-	case '6':
-	case '7':
-	case '8':
-	case '9':
+	case '0' ... '9':
 	case 'N':
 	case 'I':
 		return SP_JSON_NUMBER;
@@ -83,25 +74,13 @@ sp_json_kind sp_json_peek(sp_json_reader *reader)
 
 const char *sp_json_kind_name(sp_json_kind kind)
 {
-	switch (kind) {
-	case SP_JSON_NULL:
-		return "Null";
-	case SP_JSON_FALSE:
-		return "False";
-	case SP_JSON_TRUE:
-		return "True";
-	case SP_JSON_OBJECT:
-		return "Object";
-	case SP_JSON_ARRAY:
-		return "Array";
-	case SP_JSON_STRING:
-		return "String";
-	case SP_JSON_NUMBER:
-		return "Number";
-	case SP_JSON_NONE:
-		break;
-	}
-	return "None";
+	static const char *const names[] = {
+		[SP_JSON_NULL] = "Null",     [SP_JSON_FALSE] = "False", [SP_JSON_TRUE] = "True",
+		[SP_JSON_OBJECT] = "Object", [SP_JSON_ARRAY] = "Array", [SP_JSON_STRING] = "String",
+		[SP_JSON_NUMBER] = "Number", [SP_JSON_NONE] = "None",
+	};
+
+	return names[kind];
 }
 
 /* ------------------------------------------------------------- containers */
@@ -204,26 +183,12 @@ static sp_status read_code_point(sp_json_reader *reader, uint32_t *out, sp_error
 	return SP_OK;
 }
 
+/* The character that a letter behind a backslash stands for; NUL: none. */
 static char simple_escape(char c)
 {
-	switch (c) {
-	case '"':
-	case '\\':
-	case '/':
-		return c;
-	case 'b':
-		return '\b';
-	case 'f':
-		return '\f';
-	case 'n':
-		return '\n';
-	case 'r':
-		return '\r';
-	case 't':
-		return '\t';
-	default:
-		return '\0';
-	}
+	static const char letters[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
+
+	return values[strcspn(letters, (char[]){c, '\0'})];
 }
 
 /* Reads one escape; appends the decoded character to *out unless that is NULL. */

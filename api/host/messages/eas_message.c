@@ -23,7 +23,7 @@ sp_status sp_eas_message_signature(sp_bytes *out, sp_bytes message, sp_error *er
 
 typedef const serving_processor_tensor_info *const *infos;
 
-/* Whether the tensor is called so, with or without ":0". */
+/* Whether the tensor has that name, given with or without ":0". */
 static bool is_tensor(const serving_processor_tensor_info *info, sp_bytes name)
 {
 	size_t size = strlen(info->tensor_name);
@@ -92,7 +92,7 @@ static sp_status take_input(sp_message_inputs *out, sp_bytes *names, size_t nth,
 	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "input '%s'", tensor->name);
 }
 
-/* Each name counts once. */
+/* A name that is repeated counts once. */
 static sp_status take_output(sp_message_inputs *out, sp_bytes name, sp_message_memory *memory,
 			     sp_error *err)
 {

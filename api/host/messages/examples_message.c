@@ -160,7 +160,7 @@ sp_bytes sp_examples_message_model(sp_bytes message)
 
 /* ----------------------------------------------------------------- responses */
 
-/* Zero, as bits, is not written. */
+/* A float whose bits are all zero is not written, as proto3 has it. */
 static void put_float(sp_buffer *out, uint32_t number, float value)
 {
 	unsigned char bytes[1 + sizeof(value)] = {(unsigned char)(number << 3 | SP_WIRE_FIXED32)};

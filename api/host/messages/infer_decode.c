@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 #include "base/wire_values.h"
 
-/* The last of the fields is the value. */
+/* The last field of the parameter is its value. */
 static sp_status check_bool(sp_bytes key, sp_bytes value, sp_error *err)
 {
 	sp_wire wire = sp_wire_of(value);
@@ -214,7 +214,7 @@ sp_status sp_infer_raw_decode(serving_processor_tensor *tensor, sp_bytes raw, sp
 	return SP_OK;
 }
 
-/* How values are written in InferTensorContents; other types are not. */
+/* The fields of InferTensorContents; other types have none. */
 typedef struct contents_form {
 	int dtype;
 	uint32_t field;

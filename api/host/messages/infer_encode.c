@@ -1,5 +1,4 @@
 #include <stdio.h>
-#include <string.h>
 
 #include "api/host/infer/tensors.h"
 #include "api/host/messages/infer_message.h"
@@ -9,7 +8,7 @@
 #include "base/utf8.h"
 #include "base/wire.h"
 
-/* Bytes of an InferOutputTensor. */
+/* The bytes that an InferOutputTensor takes. */
 static size_t output_size(const serving_processor_tensor *tensor)
 {
 	size_t dims = sp_tensor_packed_dims_size(tensor);
@@ -115,7 +114,7 @@ void sp_infer_message_encode_error(sp_buffer *out, sp_bytes id, const char *text
 	char printable[SP_ERROR_TEXT_SIZE];
 	size_t response;
 
-	/* It may have been cut within a character. */
+	/* snprintf() may cut within a character. */
 	snprintf(printable, sizeof(printable), "%s", text);
 	sp_utf8_make_printable(printable);
 	sp_message_put_text(out, SP_STREAMED_ERROR, sp_bytes_of(printable));

@@ -15,7 +15,7 @@
  * Threads: pure but for `memory`.
  */
 
-/* What says which model answers; views into the message. */
+/* The fields beside the tensors; views into the message. */
 typedef struct sp_infer_head {
 	sp_bytes model_name;
 	sp_bytes model_version; /* empty: any */
@@ -67,7 +67,7 @@ SP_MUST_CHECK sp_status sp_infer_take_input(serving_processor_tensor **out,
 					    sp_bytes datatype, sp_message_memory *memory,
 					    sp_error *err);
 
-/* Appends a requested output; there is room for all of the signature. */
+/* Appends a requested output; `out` has room for all outputs of the signature. */
 SP_MUST_CHECK sp_status sp_infer_take_output(sp_message_inputs *inputs, sp_bytes name,
 					     sp_error *err);
 
@@ -87,7 +87,7 @@ SP_MUST_CHECK sp_status sp_infer_raw_decode(serving_processor_tensor *tensor, sp
 /* Bytes of the raw values; false if a string is too long for its length. */
 bool sp_infer_raw_size(const serving_processor_tensor *tensor, size_t *size);
 
-/* Writes them; returns the position behind them. */
+/* Writes the raw values; returns the position behind them. */
 unsigned char *sp_infer_raw_put(unsigned char *at, const serving_processor_tensor *tensor);
 
 /* "FP32" ...; NULL for a type that the protocol does not have. */

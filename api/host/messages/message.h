@@ -18,7 +18,7 @@
  * Threads: one thread at a time; each worker has its own.
  */
 
-/* SP_INVALID: "the message cannot be parsed". */
+/* Returns SP_INVALID with the text "the message cannot be parsed". */
 sp_status sp_message_malformed(sp_error *err);
 
 /* What a reader returns that sp_wire_next() has given all fields: the same if one was malformed. */
@@ -27,21 +27,21 @@ static inline sp_status sp_message_end(const sp_wire *wire, sp_error *err)
 	return !wire->malformed ? SP_OK : sp_message_malformed(err);
 }
 
-/* sp_wire_read() with a status. */
+/* As sp_wire_read(), but returns a status. */
 SP_MUST_CHECK sp_status sp_message_read(sp_bytes message, const sp_wire_place *places, size_t count,
 					sp_error *err);
 
-/* SP_INVALID if a byte, which is a bool, is neither 0 nor 1. */
+/* SP_INVALID if a byte of the bools is neither 0 nor 1. */
 SP_MUST_CHECK sp_status sp_message_check_bools(sp_bytes bools, sp_error *err);
 
-/* Sets a text; malformed if it is not UTF-8. */
+/* Sets a text; the message is malformed if it is not UTF-8. */
 SP_MUST_CHECK sp_status sp_message_get_text(sp_bytes *out, sp_bytes text, sp_error *err);
 
 /* Puts `part` behind what *out has, in the arena unless *out is empty. */
 SP_MUST_CHECK sp_status sp_message_join(sp_bytes *out, sp_bytes part, sp_arena *arena,
 					sp_error *err);
 
-/* How many bytes of a text of the client an error shows. */
+/* An error shows at most so many bytes of a text of the client. */
 static inline int sp_message_shown(sp_bytes text)
 {
 	return sp_bytes_shown(text, 256);
@@ -67,7 +67,7 @@ typedef struct sp_message_inputs {
 	size_t output_count;
 } sp_message_inputs;
 
-/* All inputs not given.  SP_NO_MEMORY. */
+/* No input is given yet.  Errors: SP_NO_MEMORY. */
 SP_MUST_CHECK sp_status sp_message_inputs_init(sp_message_inputs *inputs,
 					       const serving_processor_signature *signature,
 					       sp_message_memory *memory, sp_error *err);

@@ -27,7 +27,7 @@ const serving_processor_signature *sp_message_signature(const sp_servable *serva
 sp_model_spec sp_message_answered_spec(const sp_servable *servable,
 				       const serving_processor_signature *signature);
 
-/* Runs the inputs that are given. */
+/* Runs the version with the inputs that are given. */
 SP_MUST_CHECK sp_status sp_message_run_inputs(const sp_message_run *run,
 					      const sp_message_inputs *inputs,
 					      sp_infer_result *result, sp_error *err);

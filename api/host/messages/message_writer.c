@@ -50,7 +50,7 @@ size_t sp_message_open(sp_buffer *out, uint32_t number)
 	return out->size;
 }
 
-/* The length goes before the content. */
+/* Inserts the length before the content. */
 void sp_message_close(sp_buffer *out, size_t opened)
 {
 	unsigned char length[10];

@@ -1,7 +1,6 @@
 #ifndef SP_API_HOST_MESSAGES_MESSAGE_WRITER_H
 #define SP_API_HOST_MESSAGES_MESSAGE_WRITER_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,10 +18,10 @@
 void sp_message_put_number(sp_buffer *out, uint32_t number, uint64_t value);
 void sp_message_put_text(sp_buffer *out, uint32_t number, sp_bytes text);
 
-/* The same, even if it is empty. */
+/* Writes the text even if it is empty. */
 void sp_message_put_bytes(sp_buffer *out, uint32_t number, sp_bytes bytes);
 
-/* Packed; none is not written. */
+/* Writes a packed field; nothing if there are no numbers. */
 void sp_message_put_numbers(sp_buffer *out, uint32_t number, const int64_t *values, size_t count);
 
 /* What is written between open and close is the content of a message in field `number`. */

@@ -42,7 +42,7 @@ sp_status sp_model_spec_decode(sp_model_spec *out, sp_bytes message, sp_error *e
 	return sp_message_end(&wire, err);
 }
 
-/* Skips fields with the number of inputs, which most of a request are. */
+/* Skips fields with inputs, which are most of a request, without decoding them. */
 static inline void skip_inputs(sp_wire *wire)
 {
 	enum { TAG_INPUTS = SP_PREDICT_INPUTS << 3 | SP_WIRE_BYTES };
@@ -166,7 +166,7 @@ static sp_status count_outputs(sp_message_inputs *out, sp_bytes message, sp_mess
 
 	while (sp_wire_next(&wire, &field))
 		count += field.number == SP_PREDICT_OUTPUT_FILTER && field.type == SP_WIRE_BYTES;
-	/* More than there are: one of them repeats, which is found below. */
+	/* A name repeats, which is found below. */
 	if (count > out->signature->output_count)
 		count = out->signature->output_count + 1;
 	out->outputs = sp_arena_array(memory->arena, count, sizeof(*out->outputs));
@@ -218,7 +218,7 @@ static sp_status unknown_output(const sp_message_inputs *out, sp_bytes alias, sp
 			    sp_bytes_shown(alias, MAX_NAMES), alias.data, known.text);
 }
 
-/* All names of the request: each once, in its order. */
+/* Lists the names of the request, each once, in its order. */
 typedef struct sent_names {
 	names all, extra;
 	sp_bytes first_extra;

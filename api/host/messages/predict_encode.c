@@ -48,7 +48,7 @@ static size_t entry_size(const serving_processor_tensor *tensor, size_t tensor_s
 	return sp_wire_field_size(strlen(tensor->name)) + sp_wire_field_size(tensor_size);
 }
 
-/* Adds the bytes of the entries of a map. */
+/* Adds the bytes that the entries of a map take to *size. */
 static sp_status add_entries_size(size_t *size, const serving_processor_tensor *tensors,
 				  size_t count, sp_tensor_style style, sp_error *err)
 {

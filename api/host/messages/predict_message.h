@@ -62,7 +62,7 @@ SP_MUST_CHECK sp_status sp_predict_message_find(serving_processor_tensor *out, s
 						sp_bytes message, bool arrays, sp_arena *arena,
 						sp_error *err);
 
-/* SP_INVALID: which inputs of the request are missing, and which the signature lacks. */
+/* Returns SP_INVALID with the names that the request lacks, and those that the signature lacks. */
 sp_status sp_predict_message_wrong_inputs(const sp_message_inputs *inputs, sp_bytes message,
 					  sp_message_memory *memory, sp_error *err);
 

@@ -4,7 +4,6 @@
 #include "api/host/messages/message.h"
 #include "api/host/messages/tensor_fields.h"
 #include "api/host/messages/tensor_message.h"
-#include "base/size.h"
 
 /*
  * One pass finds type, shape and the fields with values; the values are then read by the type.
@@ -138,7 +137,7 @@ static bool take_pieces(const tensor_scan *scan, uint32_t number, sp_wire_sink *
 	return true;
 }
 
-/* Repeats the last element up to the end. */
+/* Fills the rest with the last element. */
 static void repeat(char *data, sp_wire_sink *out, size_t element_size)
 {
 	size_t left = (size_t)(out->end - out->at), done = element_size;
@@ -189,7 +188,7 @@ static sp_status decode_values(const tensor_scan *scan, const sp_tensor_form *fo
 
 /* ------------------------------------------------------------------- content */
 
-/* All lengths as varints, then all bytes. */
+/* Strings in tensor_content: all lengths as varints, then all bytes. */
 static sp_status decode_texts(serving_processor_tensor *out, sp_bytes content, sp_arena *arena,
 			      sp_error *err)
 {
@@ -275,7 +274,7 @@ static sp_status scan_message(tensor_scan *scan, sp_error *err)
 	return SP_OK;
 }
 
-/* Inlined for each layout. */
+/* It is inlined once for each layout, which is then a constant. */
 static inline __attribute__((always_inline)) sp_status decode(serving_processor_tensor *out,
 							      tensor_scan *scan, sp_arena *arena,
 							      sp_error *err)
@@ -290,7 +289,7 @@ static inline __attribute__((always_inline)) sp_status decode(serving_processor_
 		return sp_error_set(err, SP_UNSUPPORTED, "dtype %d (%s) is not supported",
 				    scan->dtype, serving_processor_dtype_name(scan->dtype));
 	SP_TRY(check_shape(out, scan, form, &bytes, err));
-	/* One block for the dims and for values that do not stay in the message. */
+	/* Makes one block for the dims and for values that cannot stay in the message. */
 	own = scan->content.size != 0 || may_stay(scan, form, bytes) ? 0 : bytes;
 	dims = sp_arena_alloc(arena, (size_t)scan->shape.rank * sizeof(*dims) + own);
 	if (dims == NULL)

@@ -1,9 +1,8 @@
-#include <string.h>
 
 #include "api/host/messages/tensor_fields.h"
 #include "api/host/messages/tensor_message.h"
 
-/* A tensor to write, and how. */
+/* A tensor to write, and the form of its values. */
 typedef struct source {
 	const serving_processor_tensor *tensor;
 	const sp_tensor_form *form;
@@ -63,7 +62,7 @@ static size_t values_header_size(const source *s)
 	return (!content && s->form->field >= 16 ? 2 : 1) + sp_wire_varint_size(s->values);
 }
 
-/* False for a type that the message has no field for. */
+/* Returns false for a type that the message has no field for. */
 static bool begin(source *s, const serving_processor_tensor *tensor, sp_tensor_style style)
 {
 	*s = (source){.tensor = tensor, .style = style};

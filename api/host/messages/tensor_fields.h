@@ -40,14 +40,14 @@ enum {
 	SP_ARRAY_SHAPE_DIM = 1,
 };
 
-/* How the values of a type are written. */
+/* The form in which the values of a type are written. */
 typedef struct sp_tensor_form {
 	unsigned char field; /* 0: not at all */
 	unsigned char parts; /* values of one element */
 	sp_wire_form values;
 } sp_tensor_form;
 
-/* What TensorProto and ArrayProto differ in. */
+/* The differences of TensorProto and ArrayProto. */
 typedef struct sp_tensor_layout {
 	const char *name;            /* with its article */
 	bool is_array;               /* ArrayProto */

@@ -7,7 +7,6 @@
 
 #include "api/serving_processor.h"
 #include "base/arena.h"
-#include "base/buffer.h"
 #include "base/bytes.h"
 #include "base/size.h"
 #include "base/status.h"

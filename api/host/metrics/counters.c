@@ -22,8 +22,9 @@ uint64_t sp_histogram_count(const sp_histogram *histogram)
 }
 
 /*
- * Whoever reads a new value of an exemplar then reads of `changes` that it is, or was, being
- * changed: the values are released and acquired one by one.  The thread sanitizer has no fences.
+ * A thread that reads a new value of an exemplar must then see in `changes` that it is, or was,
+ * being changed.  Each value is released and acquired by itself, because the thread sanitizer does
+ * not know fences.
  */
 static void set(sp_counter *counter, uint64_t value)
 {
@@ -35,7 +36,7 @@ static uint64_t get(const sp_counter *counter)
 	return atomic_load_explicit(counter, memory_order_acquire);
 }
 
-/* Of two at the same time one is kept. */
+/* If two threads keep an exemplar at the same time, one of them is dropped. */
 static void keep_exemplar(sp_exemplar *exemplar, int64_t ns, const unsigned char *trace_id)
 {
 	uint_least32_t changes = atomic_load_explicit(&exemplar->changes, memory_order_relaxed);

@@ -56,23 +56,26 @@ typedef struct sp_exemplar_values {
 	int64_t ns, unix_ms;
 } sp_exemplar_values;
 
-/* Also keeps it as the exemplar of its bucket; NULL: its request is of no sampled trace. */
+/*
+ * Adds a time, and keeps it as the exemplar of its bucket unless trace_id is NULL: the request is
+ * of no sampled trace.
+ */
 void sp_histogram_add_traced(sp_histogram *histogram, int64_t ns, const unsigned char *trace_id);
 
-/* False if the bucket has none, or if it is being changed. */
+/* Reads a bucket's exemplar; false if there is none, or if it is being changed. */
 bool sp_histogram_exemplar(const sp_histogram *histogram, size_t bucket, sp_exemplar_values *out);
 
-/* Of sizes: limits of 1, 2, 4 ... 32768; the last has none. */
+/* Buckets of sizes have the limits 1, 2, 4 ... 32768; the last has none. */
 enum { SP_SIZE_BUCKETS = 17 };
 
 typedef struct sp_size_histogram {
-	sp_counter sum;                      /* likewise */
+	sp_counter sum;                      /* in front, as sum_ns */
 	sp_counter buckets[SP_SIZE_BUCKETS]; /* sizes in (previous limit, own limit] */
 } sp_size_histogram;
 
 void sp_size_histogram_add(sp_size_histogram *histogram, int64_t size);
 
-/* What a request asks for. */
+/* The kind of a request, by what it asks for. */
 typedef enum sp_request_kind {
 	SP_REQUEST_OTHER, /* unknown paths, other models, malformed requests */
 	SP_REQUEST_PREDICT,
@@ -91,7 +94,7 @@ const char *sp_request_kind_name(sp_request_kind kind);
 
 enum { SP_LEAST_STATUS = 100, SP_STATUS_COUNT = 500 };
 
-/* Of the whole host. */
+/* Counts of the whole host. */
 typedef struct sp_counters {
 	sp_counter answers[SP_REQUEST_COUNT][SP_STATUS_COUNT]; /* by HTTP status from 100 on */
 	sp_counter rejections[SP_REJECTED_COUNT];
@@ -109,7 +112,7 @@ const char *sp_stage_name(sp_stage stage);
 /* "queue_full" ... */
 const char *sp_rejection_name(sp_rejection rejection);
 
-/* Of one model. */
+/* Counts of one model. */
 typedef struct sp_model_counters {
 	sp_counter predictions[SP_STATUS_WORDS]; /* answered */
 	sp_counter begun, ended; /* predictions put into the queue; finished by a worker */
@@ -129,7 +132,7 @@ typedef struct sp_model_counters {
 	sp_histogram batch_wait;
 } sp_model_counters;
 
-/* Over all protocols: answered 200, not, and run, with their times. */
+/* Predictions over all protocols: answered 200, not answered 200, and run, with their times. */
 typedef struct sp_model_totals {
 	uint64_t good, good_ns, failed, runs, runs_ns;
 } sp_model_totals;

@@ -1,7 +1,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "api/host/metrics/metric.h"
 #include "api/host/metrics/metrics_write.h"
@@ -226,20 +225,6 @@ static void write_limits(sp_buffer *out, const sp_host_state *host)
 
 /* ------------------------------------------------------------------- process */
 
-/* 0 if unknown. */
-static double resident_bytes(void)
-{
-	FILE *file = fopen("/proc/self/statm", "re");
-	uint64_t pages = 0;
-
-	if (file == NULL)
-		return 0;
-	if (fscanf(file, "%*u %" SCNu64, &pages) != 1)
-		pages = 0;
-	fclose(file);
-	return (double)pages * (double)sysconf(_SC_PAGESIZE);
-}
-
 static double cpu_seconds(void)
 {
 	struct timespec used;
@@ -254,7 +239,8 @@ static void write_process(sp_buffer *out, const sp_host_state *host)
 	sp_metric_begin(out, SP_METRIC_BUILD);
 	sp_metric_add(out, SP_METRIC_BUILD,
 		      LABELS(text_label("version", serving_processor_version())), 1);
-	write_one(out, SP_METRIC_RESIDENT_MEMORY, resident_bytes());
+	write_one(out, SP_METRIC_RESIDENT_MEMORY,
+		  (double)sp_metrics_read_status("VmRSS: %" SCNu64));
 	sp_metrics_write_memory(out, host);
 	write_one(out, SP_METRIC_CPU, cpu_seconds());
 	write_one(out, SP_METRIC_START, (double)host->started);

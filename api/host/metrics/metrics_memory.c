@@ -11,8 +11,7 @@
  * stacks, the blocks of the host's and the library's structures, other versions than the newest.
  */
 
-/* The kernel's number on a line "NAME:  123 kB" of /proc/self/status, in bytes; 0 if unknown. */
-static uint64_t read_status(const char *format)
+uint64_t sp_metrics_read_status(const char *format)
 {
 	FILE *file = fopen("/proc/self/status", "re");
 	char line[256];
@@ -24,11 +23,6 @@ static uint64_t read_status(const char *format)
 	if (file != NULL)
 		fclose(file);
 	return kilobytes << 10;
-}
-
-static uint64_t own_bytes(void)
-{
-	return read_status("RssAnon: %" SCNu64 " kB") + read_status("VmSwap: %" SCNu64 " kB");
 }
 
 static void add_owner(sp_buffer *out, sp_bytes model, sp_bytes owner, uint64_t bytes)
@@ -56,8 +50,9 @@ static uint64_t write_model(sp_buffer *out, const sp_model_state *model)
 
 void sp_metrics_write_memory(sp_buffer *out, const sp_host_state *host)
 {
-	uint64_t own = own_bytes(), requests = sp_budget_used(host->memory), left, spare;
-	uint64_t known = requests;
+	uint64_t own = sp_metrics_read_status("RssAnon: %" SCNu64) +
+		       sp_metrics_read_status("VmSwap: %" SCNu64);
+	uint64_t requests = sp_budget_used(host->memory), known = requests, left, spare;
 
 	sp_metric_begin(out, SP_METRIC_OWN_MEMORY);
 	sp_metric_add(out, SP_METRIC_OWN_MEMORY, NULL, 0, (double)own);

@@ -121,14 +121,6 @@ static void write_version_refusals(const page *p, sp_metric metric)
 
 /* -------------------------------------------------------------------- updates */
 
-static double unix_time(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (double)(now.tv_sec * 1000 + now.tv_nsec / 1000000) / 1000;
-}
-
 static void write_moves(const page *p, sp_metric metric)
 {
 	add_counts(p, metric, "state", &p->report->moves);
@@ -141,8 +133,13 @@ static void write_refusals(const page *p, sp_metric metric)
 
 static void write_update_time(const page *p, sp_metric metric)
 {
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
 	if (p->live != NULL)
-		add_one(p, metric, unix_time() - (double)p->live->for_ms / 1000);
+		add_one(p, metric,
+			(double)(now.tv_sec * 1000 + now.tv_nsec / 1000000) / 1000 -
+				(double)p->live->for_ms / 1000);
 }
 
 static void write_orders(const page *p, sp_metric metric)

@@ -49,6 +49,12 @@ void sp_metrics_write_host(sp_buffer *out, const sp_host_state *host);
 /* The process's memory by owner, among the host's metrics. */
 void sp_metrics_write_memory(sp_buffer *out, const sp_host_state *host);
 
+/*
+ * The bytes of a line "NAME:  123 kB" of /proc/self/status, by a format "NAME: %" SCNu64; 0 if
+ * there is none.
+ */
+uint64_t sp_metrics_read_status(const char *format);
+
 void sp_metrics_write_models(sp_buffer *out, const sp_model_state *models, size_t count);
 
 #endif

@@ -41,14 +41,6 @@ static bool own_labels(sp_model_config *config, sp_arena *arena)
 	return fits;
 }
 
-static bool own_policy(sp_version_policy *policy, sp_arena *arena)
-{
-	return own_array(&policy->specific, policy->specific_count, sizeof(policy->specific[0]),
-			 arena) &&
-	       own_array(&policy->ordered, policy->ordered_count, sizeof(policy->ordered[0]),
-			 arena);
-}
-
 static bool own_traffic(sp_configured_traffic *traffic, sp_arena *arena)
 {
 	bool fits = own_text(&traffic->field, arena) && own_text(&traffic->header, arena) &&
@@ -73,6 +65,7 @@ static bool own_batching(const sp_batching_config **batching, sp_arena *arena)
 /* Makes all that the model points at its own. */
 static bool own_all(sp_model_config *config, sp_arena *arena)
 {
+	sp_version_policy *policy = &config->policy;
 	const char **texts[] = {
 		&config->name,         &config->base_path,      &config->processor_config,
 		&config->platform,     &config->signature_name, &config->saved_model_tags,
@@ -81,8 +74,12 @@ static bool own_all(sp_model_config *config, sp_arena *arena)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (!own_text(texts[i], arena))
 			return false;
-	return own_policy(&config->policy, arena) && own_labels(config, arena) &&
-	       own_traffic(&config->traffic, arena) && own_batching(&config->batching, arena);
+	return own_array(&policy->specific, policy->specific_count, sizeof(policy->specific[0]),
+			 arena) &&
+	       own_array(&policy->ordered, policy->ordered_count, sizeof(policy->ordered[0]),
+			 arena) &&
+	       own_labels(config, arena) && own_traffic(&config->traffic, arena) &&
+	       own_batching(&config->batching, arena);
 }
 
 sp_status sp_model_configs_copy(sp_model_configs **out, const sp_model_configs *from, sp_error *err)

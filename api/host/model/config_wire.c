@@ -1,5 +1,4 @@
 #include <inttypes.h>
-#include <string.h>
 
 #include "api/host/model/config_text.h"
 #include "base/utf8.h"

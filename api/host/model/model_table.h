@@ -7,7 +7,6 @@
 #include "api/host/model/models.h"
 #include "api/host/model/traffic.h"
 #include "base/arena.h"
-#include "base/status.h"
 
 /*
  * The models and versions that requests are answered by: a table that does not change, and that is
@@ -18,7 +17,7 @@
  * lock and do not wait.
  */
 
-/* A label of any version stays with the newest one. */
+/* As the version of a label: whichever is the newest. */
 enum { SP_ANY_VERSION = -1 };
 
 typedef struct sp_table_entry {
@@ -28,7 +27,7 @@ typedef struct sp_table_entry {
 	sp_version_label *labels; /* [label_count] */
 	size_t label_count;
 	bool loading;    /* the first version may still come */
-	const char *why; /* none is there: the last load has failed so; NULL: none has */
+	const char *why; /* no version is available: why a load has failed; NULL: none has */
 	bool by_order;   /* an order has changed its configuration */
 	sp_traffic traffic;
 } sp_table_entry;

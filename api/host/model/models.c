@@ -1,10 +1,8 @@
 #include "api/host/model/models.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "api/host/model/models_internal.h"
-#include "base/alloc.h"
 
 /* ---------------------------------------------------------------- selection */
 
@@ -77,7 +75,7 @@ static uint32_t point_of(const sp_table_entry *entry, const sp_model_selector *s
 	return key.size != 0 ? sp_traffic_point(entry->model->name, key) : sp_traffic_random();
 }
 
-/* The version whose share has the point; of what has no share, the newest. */
+/* Holds the version whose share has the point, else the newest one without a share. */
 static bool hold_by_share(const sp_table_entry *entry, uint32_t point, sp_servable *out)
 {
 	const sp_traffic *traffic = &entry->traffic;
@@ -114,7 +112,7 @@ static void choose_sampling(const sp_models *models, sp_servable *out)
 	out->samples = models->samples;
 }
 
-/* What else a held version is to be run with. */
+/* Sets by which batcher the request runs, whether a shadow runs it, and whether it is logged. */
 static void complete(const sp_models *models, const sp_table_entry *entry, sp_servable *out)
 {
 	if (out->served->batching.enabled)
@@ -201,7 +199,7 @@ static bool read_field(char out[SP_MAX_FIELD + 1], sp_models *models, const sp_m
 	return found;
 }
 
-/* To find the value may take long: meanwhile no table is kept. */
+/* `find` may take long, so the table is left before: who publishes one waits for its readers. */
 void sp_models_follow_field(sp_models *models, sp_servable *servable, sp_field_finder *find,
 			    void *context)
 {
@@ -399,7 +397,7 @@ static sp_status fail_no_status(const sp_model_selector *s, const char *why, sp_
 			    size, s->name.data, why != NULL ? ": " : "", why != NULL ? why : "");
 }
 
-/* Views of the arena, since the lock does not protect them afterwards. */
+/* Texts are copied into the arena, since the lock does not protect them afterwards. */
 static bool put_one(sp_version_statuses *out, int64_t version, sp_version_state state, int code,
 		    const char *why, sp_arena *arena)
 {
@@ -435,7 +433,7 @@ static bool put_units(sp_version_statuses *out, const sp_managed_model *model, s
 	return fits;
 }
 
-/* Of a processor that has failed before it had a version; NULL: of none. */
+/* Why a processor that has no version yet has failed; NULL: none has. */
 static const char *why_without_version(const sp_managed_model *model, sp_arena *arena)
 {
 	for (const sp_unit *unit = model->units; unit != NULL; unit = unit->next)

@@ -27,7 +27,7 @@ typedef struct sp_sampling {
 	struct sp_sampling *next; /* an earlier one of the model */
 	char *prefix;             /* of the files' names */
 	double rate;
-	uint64_t below; /* the rate of 2^32 */
+	uint64_t below; /* rate * 2^32: a request is logged if a random uint32_t is less */
 } sp_sampling;
 
 struct sp_http_request; /* http/http_request.h */
@@ -60,7 +60,7 @@ struct sp_infer_request; /* infer/infer_call.h */
 struct sp_infer_result;
 struct sp_examples_result; /* infer/examples.h */
 
-/* Where requests go that a second version is to run as well (infer/shadow.h). */
+/* Receives the requests that a second version runs as well (infer/shadow.h). */
 typedef struct sp_shadow_sink {
 	/* Takes a copy of a request that `servable` has run with this result. */
 	void (*offer)(void *context, const struct sp_servable *servable,
@@ -68,7 +68,7 @@ typedef struct sp_shadow_sink {
 	void *context;
 } sp_shadow_sink;
 
-/* Where requests go that are to be logged (samples/sample_log.h). */
+/* Receives the requests that are to be logged (samples/sample_log.h). */
 typedef struct sp_sample_sink {
 	/*
 	 * Takes a copy of a request that `servable` has run with this result.  `examples` is what a
@@ -89,9 +89,9 @@ typedef struct sp_servable {
 	bool follows_field;     /* an input of the request may decide: sp_models_follow_field() */
 	int64_t shadow_version; /* that the request is to be run by as well, later; -1: none */
 	double shadow_tolerance;
-	const sp_shadow_sink *shadow;  /* for that; NULL: none */
+	const sp_shadow_sink *shadow;  /* receives it for that; NULL: there is none */
 	const sp_sampling *sampling;   /* by which the request is to be logged; NULL: it is not */
-	const sp_sample_sink *samples; /* for that */
+	const sp_sample_sink *samples; /* receives it for that */
 	struct sp_batcher *batcher;    /* by which requests run; NULL: they are not batched */
 } sp_servable;
 
@@ -184,8 +184,8 @@ SP_MUST_CHECK sp_status sp_models_statuses(sp_models *models, const sp_model_sel
 /* ------------------------------------------------------------ life of the registry */
 
 /*
- * Takes over the models that the flags name; for one model it also looks whether there is one.
- * Nothing is loaded yet.
+ * Configures the models that the flags name; nothing is loaded yet.  Without --wait_for_models,
+ * --model_base_path must have a version.
  */
 SP_MUST_CHECK sp_status sp_models_create(sp_models **out, const sp_flags *flags,
 					 int64_t session_num, sp_error *err);
@@ -210,8 +210,7 @@ SP_MUST_CHECK sp_status sp_models_reload(sp_models *models, sp_bytes text, sp_er
 
 struct sp_model_configs; /* model_config.h */
 
-/* The same for a configuration that was made otherwise, which belongs to the registry afterwards.
- */
+/* The same for a parsed configuration, which belongs to the registry afterwards. */
 SP_MUST_CHECK sp_status sp_models_apply(sp_models *models, struct sp_model_configs *configs,
 					sp_error *err);
 
@@ -233,10 +232,9 @@ typedef struct sp_model_order {
 } sp_model_order;
 
 /*
- * Takes the configuration in effect over again, changed in one model by the order, and returns once
- * what was ordered is so: the model or the version is available, or answers no request any more, or
- * the label is set.  An order that fails changes nothing.  The next configuration takes the place
- * of what orders have changed.
+ * Changes one model of the configuration in effect, and returns once that is done: the model or the
+ * version is available, or answers no request any more, or the label is set.  An order that fails
+ * changes nothing.  The next configuration replaces what orders have changed.
  *
  * Errors: SP_NOT_FOUND for a model, version or label that is not there; SP_INVALID for an order
  * that the model's configuration, its labels or its versions forbid; SP_IO if what is to be loaded

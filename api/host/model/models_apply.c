@@ -2,7 +2,6 @@
 
 #include "api/host/model/models_internal.h"
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/log.h"
 
 /* -------------------------------------------------------------------- taking over */
@@ -45,8 +44,8 @@ static bool is_same_text(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-/* Whether what is loaded by one configuration is not what another one would load. */
-static bool is_other(const sp_model_config *a, const sp_model_config *b)
+/* Whether versions loaded by one configuration must be loaded again for the other. */
+static bool must_reload(const sp_model_config *a, const sp_model_config *b)
 {
 	bool same_batching = a->batching == NULL || b->batching == NULL
 				     ? a->batching == b->batching
@@ -99,8 +98,8 @@ static const sp_sampling *find_sampling(sp_managed_model *model,
 	return sampling;
 }
 
-/* Why the configuration of a log writes none; NULL: it does. */
-static const char *find_no_log(const sp_configured_samples *samples)
+/* Why no log can be written by this configuration; NULL: one can. */
+static const char *why_no_log(const sp_configured_samples *samples)
 {
 	const char *type = samples->type != NULL ? samples->type : "";
 
@@ -111,11 +110,10 @@ static const char *find_no_log(const sp_configured_samples *samples)
 	return NULL;
 }
 
-/* What TensorFlow Serving would start with is no error.  Requests in progress keep what they have.
- */
+/* A log that cannot be written is only a warning, as TensorFlow Serving starts without it. */
 static void set_sampling(sp_managed_model *model, const sp_configured_samples *samples)
 {
-	const char *why = samples->rate > 0 ? find_no_log(samples) : NULL;
+	const char *why = samples->rate > 0 ? why_no_log(samples) : NULL;
 	const sp_sampling *sampling = NULL;
 
 	if (samples->rate > 0 && why == NULL && (sampling = find_sampling(model, samples)) == NULL)
@@ -128,8 +126,8 @@ static void set_sampling(sp_managed_model *model, const sp_configured_samples *s
 
 static void configure(sp_managed_model *model, const sp_model_config *config)
 {
-	/* Loaded again, beside the old ones, which go afterwards. */
-	if (model->config != NULL && is_other(model->config, config))
+	/* They are unloaded once the versions that replace them are available. */
+	if (model->config != NULL && must_reload(model->config, config))
 		for (sp_unit *unit = model->units; unit != NULL; unit = unit->next)
 			unit->is_outdated = true;
 	model->polled = false;
@@ -195,7 +193,7 @@ sp_status sp_models__take_over(sp_models *models, sp_model_configs *configs, con
 		if (only == NULL || strcmp(only, config->name) == 0)
 			configure(model, config);
 		else
-			model->config = config; /* which says what the one before said */
+			model->config = config; /* a copy of the one before */
 	}
 	models->configs = configs;
 	if (!sp_models__publish(models))
@@ -212,7 +210,7 @@ sp_status sp_models__wait_settled(sp_models *models, const sp_managed_model *onl
 		const sp_managed_model *model = models->first;
 
 		while (model != NULL &&
-		       (!sp_models__is_meant(model, only) || sp_models__is_settled(model)))
+		       (!sp_models__is_selected(model, only) || sp_models__is_settled(model)))
 			model = model->next;
 		if (model == NULL)
 			return SP_OK;
@@ -234,7 +232,7 @@ sp_status sp_models__fail_available(const sp_managed_model *model, const sp_unit
 			    model->public.name, path != NULL ? path : "its configuration");
 }
 
-/* Names a model without any version, and why. */
+/* SP_IO if a configured model has no available version. */
 static sp_status check_available(const sp_models *models, sp_error *err)
 {
 	for (const sp_managed_model *model = models->first; model != NULL; model = model->next) {
@@ -273,7 +271,7 @@ static sp_status apply_locked(sp_models *models, sp_model_configs *configs, sp_e
 	return available != SP_OK ? available : labels;
 }
 
-/* A configuration says of each model what is served, whatever orders have changed. */
+/* Names the models whose orders the new configuration replaces. */
 static void log_end_of_orders(const sp_model_configs *before)
 {
 	for (size_t i = 0; i < before->count; i++)

@@ -24,10 +24,10 @@
 /* A version, or a folder that the library follows: from its discovery to its end. */
 typedef struct sp_unit {
 	struct sp_unit *next;
-	char *path;      /* NULL: the model's processor_config says where */
-	bool follows;    /* the library looks for newer versions itself */
-	int64_t version; /* of a unit that follows: the newest seen on disk, -1 before */
-	bool wanted;
+	char *path;       /* NULL: the model's processor_config says where */
+	bool follows;     /* the library looks for newer versions itself */
+	int64_t version;  /* of a unit that follows: the newest seen on disk, -1 before */
+	bool wanted;      /* by the configuration, as the folder was at the last poll */
 	bool is_outdated; /* a newer configuration loads the same with other settings */
 	sp_version_state state;
 	int64_t attempts;        /* loads that failed */
@@ -43,7 +43,7 @@ static inline sp_version_state sp_unit_state(const sp_unit *unit)
 								      : unit->state;
 }
 
-/* A version that is no more. */
+/* A version that was unloaded, or that has failed and is not wanted any more. */
 typedef struct sp_past_version {
 	int64_t version;
 	int code;
@@ -56,10 +56,10 @@ typedef struct sp_managed_model {
 	sp_model public; /* its name belongs to this struct */
 	struct sp_managed_model *next;
 	const sp_model_config *config; /* NULL: not configured any more */
-	uint64_t changes;              /* of the configuration */
-	bool polled;                   /* the folder has been looked at since the last change */
-	int64_t poll_ns;               /* when to do it next */
-	sp_error poll_error;           /* of the last time; SP_OK: there was none */
+	uint64_t changes;    /* counts configurations: a poll by a former one is dropped */
+	bool polled;         /* the folder has been looked at since the last change */
+	int64_t poll_ns;     /* when to do it next */
+	sp_error poll_error; /* of the last time; SP_OK: there was none */
 	sp_unit *units;
 	sp_configured_label *labels; /* [label_count] in effect; their texts are owned, too */
 	size_t label_count;
@@ -105,17 +105,17 @@ bool sp_models__publish(sp_models *models);
 /* The model of that name, configured or not; NULL: there never was one. */
 sp_managed_model *sp_models__find(const sp_models *models, sp_bytes name);
 
-/* Whether a configured model is the only one that is meant; NULL: all are. */
-static inline bool sp_models__is_meant(const sp_managed_model *model, const sp_managed_model *only)
+/* Whether the model is configured, and is `only` unless that is NULL. */
+static inline bool sp_models__is_selected(const sp_managed_model *model,
+					  const sp_managed_model *only)
 {
 	return model->config != NULL && (only == NULL || model == only);
 }
 
-/* The version of a label; SP_ANY_VERSION for a label of whichever is served.  False: there is none.
- */
+/* The version of a label, which may be SP_ANY_VERSION; false if there is no such label. */
 bool sp_models__find_label(const sp_managed_model *model, sp_bytes label, int64_t *version);
 
-/* A label is of an available version; a new one may be of any, if a flag allows that. */
+/* SP_NOT_FOUND unless the version is available, or the label is new and a flag allows it. */
 sp_status sp_models__check_label(const sp_models *models, const sp_managed_model *model,
 				 const sp_configured_label *label, sp_error *err);
 
@@ -128,8 +128,7 @@ sp_status sp_models__set_labels(sp_models *models, const sp_managed_model *only,
 
 void sp_models__clear_labels(sp_managed_model *model);
 
-/* Forgets a unit, which no thread works on, and remembers how it ended.  Closes what it has open.
- */
+/* Removes and closes a unit that no thread works on, and keeps how it ended. */
 void sp_models__drop_unit(sp_managed_model *model, sp_unit *unit);
 
 /*
@@ -150,7 +149,7 @@ void sp_models__poll(sp_models *models, sp_managed_model *model);
 /* Forgets what is neither wanted nor served. */
 void sp_models__drop_unwanted(sp_managed_model *model);
 
-/* Gives a unit another try at once, with all its attempts. */
+/* Lets a unit be loaded again at once, with all its attempts. */
 void sp_models__retry(sp_unit *unit);
 
 /* Adds the flags about traffic, and checks the whole. */

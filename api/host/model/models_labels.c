@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "api/host/model/models_internal.h"
 #include "base/alloc.h"
@@ -34,7 +33,7 @@ sp_status sp_models__check_labels(const sp_models *models, const sp_managed_mode
 {
 	for (const sp_managed_model *model = models->first; model != NULL; model = model->next)
 		for (size_t i = 0;
-		     sp_models__is_meant(model, only) && i < model->config->label_count; i++)
+		     sp_models__is_selected(model, only) && i < model->config->label_count; i++)
 			SP_TRY(sp_models__check_label(models, model, &model->config->labels[i],
 						      err));
 	return SP_OK;
@@ -70,7 +69,7 @@ static bool copy_labels(sp_managed_model *model)
 sp_status sp_models__set_labels(sp_models *models, const sp_managed_model *only, sp_error *err)
 {
 	for (sp_managed_model *model = models->first; model != NULL; model = model->next)
-		if (sp_models__is_meant(model, only) && !copy_labels(model))
+		if (sp_models__is_selected(model, only) && !copy_labels(model))
 			return sp_no_memory(err, "the labels");
 	return sp_models__publish(models) ? SP_OK : sp_no_memory(err, "the table of models");
 }

@@ -7,7 +7,7 @@
 
 /*
  * An order changes a copy of the configuration in effect, which is then taken over as any other is
- * (models_apply.c).  If what was ordered does not come about, the one before is taken over again.
+ * (models_apply.c).  If the order cannot be carried out, the former one is taken over again.
  */
 
 enum { MAX_ORDERED = 1000 };
@@ -27,7 +27,7 @@ static const char *name_of(const change *c)
 
 /* ------------------------------------------------------------------------ versions */
 
-/* An available version that stays, other than that one. */
+/* Another available version that is not about to be unloaded; NULL: there is none. */
 static const sp_unit *find_other(const sp_managed_model *model, int64_t version)
 {
 	const sp_unit *unit = model->units;
@@ -38,7 +38,7 @@ static const sp_unit *find_other(const sp_managed_model *model, int64_t version)
 	return unit;
 }
 
-/* A version that is to be served; one that is about to go is not there any more. */
+/* The unit of a version, unless that is about to be unloaded; NULL: there is none. */
 static const sp_unit *find_version(const sp_managed_model *model, int64_t version)
 {
 	const sp_unit *unit = model->units;
@@ -54,7 +54,7 @@ static sp_status fail_version(const sp_managed_model *model, int64_t version, sp
 			    (long long)version, model->public.name);
 }
 
-/* Where one version at a time is served, the library chooses it. */
+/* SP_INVALID for a model that serves one version at a time, which the library chooses. */
 static sp_status check_side_by_side(const change *c, sp_error *err)
 {
 	const sp_version_policy *policy = &c->config->policy;
@@ -67,7 +67,7 @@ static sp_status check_side_by_side(const change *c, sp_error *err)
 			    name_of(c));
 }
 
-/* What a label names, and what nothing takes the place of, is not unloaded. */
+/* A version must stay while a label names it, and while no other one is available. */
 static sp_status check_may_go(const change *c, sp_error *err)
 {
 	int64_t version = c->order->version;
@@ -114,7 +114,7 @@ static sp_status order_version(const change *c, bool wanted, sp_error *err)
 
 /* ------------------------------------------------------------------------- changes */
 
-/* The model as the order has it, in the place of what it was. */
+/* Replaces the configuration by the order's; without one an unloaded model is served again. */
 static sp_status load_model(change *c, sp_error *err)
 {
 	sp_arena *arena = c->configs->arena;
@@ -165,7 +165,7 @@ static sp_status remove_label(const change *c, sp_error *err)
 			    sp_bytes_shown(c->order->label, 512), c->order->label.data);
 }
 
-/* The labels are those in effect, which a configuration whose labels failed has not changed. */
+/* Sets the labels in effect, which differ from a configuration whose labels were refused. */
 static sp_status use_labels(const change *c, sp_error *err)
 {
 	c->config->label_count = 0;
@@ -334,7 +334,7 @@ static sp_status carry_out(sp_models *models, const sp_model_order *order, sp_er
 	return status;
 }
 
-/* Who gave the order is told; why one has failed, its answer tells. */
+/* Logs an order that was carried out, and who gave it; why one has failed, its answer says. */
 static void log_order(const sp_model_order *order)
 {
 	static const char *const names[] = {[SP_MODEL_ORDER_LOAD] = "load",

@@ -154,7 +154,7 @@ static sp_status list_numbered(found_versions *out, const char *base, sp_error *
 	return status;
 }
 
-static sp_status look(found_versions *out, const char *base, sp_error *err)
+static sp_status read_folder(found_versions *out, const char *base, sp_error *err)
 {
 	sp_model_folder folder;
 
@@ -219,7 +219,7 @@ static bool want_numbered(sp_managed_model *model, const char *base, const found
 	return fits;
 }
 
-/* What is served goes later (version_policy.h). */
+/* Units that are served are unloaded later (version_policy.h). */
 void sp_models__drop_unwanted(sp_managed_model *model)
 {
 	sp_unit *next;
@@ -252,8 +252,8 @@ static void reconcile(sp_managed_model *model, const char *base, const found_ver
 	sp_models__drop_unwanted(model);
 }
 
-/* Logs why a folder cannot be looked at, once until that changes. */
-static void note(sp_managed_model *model, sp_status status, const sp_error *err)
+/* Logs why the folder cannot be read, once until the reason changes. */
+static void note_status(sp_managed_model *model, sp_status status, const sp_error *err)
 {
 	if (status != SP_OK && status != model->poll_error.status)
 		sp_log(SP_LOG_WARNING, "model %s: %s; what is served of it stays",
@@ -264,8 +264,8 @@ static void note(sp_managed_model *model, sp_status status, const sp_error *err)
 }
 
 /*
- * The folder is looked at without the lock.  Where it cannot be looked at, or has no version at
- * all, everything stays as it is: storage that is away does not end what is served.
+ * Reads the folder without the lock.  If it cannot be read or has no version, all units stay as
+ * they are, so that models are served on while their storage is away.
  */
 void sp_models__poll(sp_models *models, sp_managed_model *model)
 {
@@ -281,10 +281,10 @@ void sp_models__poll(sp_models *models, sp_managed_model *model)
 		return;
 	pthread_mutex_unlock(&models->lock);
 	if (has_path)
-		status = look(&found, base, &err);
+		status = read_folder(&found, base, &err);
 	pthread_mutex_lock(&models->lock);
 	if (model->changes == changes) {
-		note(model, status, &err);
+		note_status(model, status, &err);
 		if (status == SP_OK)
 			reconcile(model, base, &found);
 		model->poll_ns = wait_s > 0 && has_path

@@ -9,7 +9,7 @@ static bool copy_text(const char **to, const char *text, sp_arena *arena)
 	return *to != NULL;
 }
 
-/* Of a model without a version, also while one that has failed is tried again. */
+/* Sets why the model has no version: the error of a load, also before the next attempt. */
 static bool fill_why(sp_table_entry *entry, const sp_managed_model *model, sp_arena *arena)
 {
 	if (entry->served_count != 0)

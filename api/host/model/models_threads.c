@@ -58,7 +58,7 @@ static void retire(sp_models *models, sp_unit *unit)
 	pthread_cond_broadcast(&models->changed);
 }
 
-/* Takes away what may go; the unit to load next, or NULL. */
+/* Retires the versions that may go; returns the unit to load next, or NULL. */
 static sp_unit *next_load(sp_models *models, sp_managed_model **of, int64_t *due_ns)
 {
 	for (sp_managed_model *model = models->first; model != NULL; model = model->next) {
@@ -102,8 +102,8 @@ static sp_status make_served(const sp_models *models, const sp_managed_model *mo
 }
 
 /*
- * A version that has failed is tried again some times, some time later; a processor, which no newer
- * version follows, for as long as it is configured.
+ * A version that has failed is loaded again after a while, a limited number of times.  For a
+ * processor_config there is no limit, since no newer version replaces it.
  */
 static void note_failure(const sp_models *models, const sp_managed_model *model, sp_unit *unit)
 {
@@ -123,7 +123,7 @@ static void note_failure(const sp_models *models, const sp_managed_model *model,
 	sp_log_set_subject(outer);
 }
 
-/* Without the lock while the version is opened, or closed again. */
+/* Gives the lock up while the version is opened, or is closed after a failure. */
 static void load(sp_models *models, sp_managed_model *model, sp_unit *unit)
 {
 	sp_served_model *served = NULL;
@@ -193,7 +193,10 @@ static void close_unit(sp_models *models, sp_managed_model *model, sp_unit *unit
 	pthread_cond_broadcast(&models->changed);
 }
 
-/* Does one thing for a model; false if there is nothing, and sets when to look again. */
+/*
+ * Polls the folder or closes a version, if one of them is due.  False: neither is; *due_ns becomes
+ * earlier if one will be.
+ */
 static bool tend(sp_models *models, sp_managed_model *model, int64_t *due_ns)
 {
 	if (model->config != NULL && model->poll_ns <= sp_clock_now_ns()) {

@@ -25,7 +25,7 @@ typedef struct sp_traffic {
 	sp_traffic_share shares[SP_MAX_SHARES]; /* [share_count]; the rest has no share */
 	size_t share_count;
 	const char *field;      /* the input whose value makes the point; NULL: none */
-	const char *header;     /* whose value does without it; NULL: chance does */
+	const char *header;     /* whose value makes it without the input; NULL: chance does */
 	int64_t shadow_version; /* also computed by this version */
 	uint32_t shadow_below;  /* 0: never */
 	double tolerance;       /* of the comparison of both answers, relative */

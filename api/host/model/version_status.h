@@ -5,7 +5,6 @@
 #include <stdint.h>
 
 #include "api/host/model/versions_report.h"
-#include "base/arena.h"
 #include "base/bytes.h"
 #include "base/status.h"
 

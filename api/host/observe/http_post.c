@@ -21,7 +21,7 @@ static size_t ignore_answer(char *data, size_t size, size_t count, void *context
 	return size * count;
 }
 
-/* Called once a second at least. */
+/* libcurl calls it at least once a second; it stops the transfer by returning non-zero. */
 static int is_over(void *context, curl_off_t total, curl_off_t now, curl_off_t up_total,
 		   curl_off_t up_now)
 {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/log_limit.h"
 #include "base/thread.h"
 
@@ -27,7 +28,7 @@ struct sp_line_log {
 	pthread_mutex_t lock; /* protects what follows */
 	pthread_cond_t filled;
 	bool closing, reopening;
-	half *filling, *writing; /* `writing` is the thread's while it writes */
+	half *filling, *writing; /* the thread writes `writing` without the lock */
 };
 
 static int open_file(const char *path)
@@ -37,26 +38,11 @@ static int open_file(const char *path)
 	return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
 }
 
-static bool write_all(int fd, const char *data, size_t size)
-{
-	while (size != 0) {
-		ssize_t written = write(fd, data, size);
-
-		if (written < 0 && errno != EINTR)
-			return false;
-		if (written > 0) {
-			data += written;
-			size -= (size_t)written;
-		}
-	}
-	return true;
-}
-
 static void write_half(sp_line_log *log, half *from)
 {
 	char reason[128];
 
-	if (from->size != 0 && !write_all(log->fd, from->bytes, from->size)) {
+	if (from->size != 0 && !sp_file_write_all(log->fd, from->bytes, from->size)) {
 		sp_log_limited(&log->limit, SP_LOG_WARNING, "cannot write '%s': %s", log->path,
 			       strerror_r(errno, reason, sizeof(reason)));
 		atomic_fetch_add(&log->dropped, from->lines);

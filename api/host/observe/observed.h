@@ -7,8 +7,7 @@
 #include "api/host/metrics/counters.h"
 #include "api/host/observe/trace_context.h"
 
-/* An answered request, as the logs and the traces tell of it; valid while the observer is called.
- */
+/* An answered request as logs and traces see it; valid while the observer is called. */
 typedef struct sp_observed {
 	const sp_http_outcome *outcome;
 	sp_request_kind kind;

@@ -105,7 +105,7 @@ static void write_line(sp_line_log *to, const sp_observed *observed, bool with_s
 	sp_buffer_fini(&line);
 }
 
-/* Probes and scrapes, unless the caller has put them into a trace. */
+/* Whether it is a probe or a scrape that the caller has not put into a trace. */
 static bool is_noise(sp_request_kind kind, const sp_trace_context *trace)
 {
 	return !trace->has_parent && (kind == SP_REQUEST_HEALTH || kind == SP_REQUEST_METRICS);

@@ -21,7 +21,7 @@ static void keep(char *out, size_t room, sp_bytes text)
 	out[size] = '\0';
 }
 
-/* Of an answer of gRPC; UNKNOWN without one. */
+/* The code of an answer of gRPC; UNKNOWN if the answer has none. */
 static int grpc_code_of(const sp_http_outcome *outcome)
 {
 	enum { UNKNOWN = 2 };
@@ -121,7 +121,9 @@ static void add_http(sp_buffer *out, const sp_span_call *call)
 	add_number(out, "http.response.status_code", call->status);
 	add_number(out, "http.request.body.size", (int64_t)call->record.bytes_in);
 	add_number(out, "http.response.body.size", (int64_t)call->bytes_out);
-	if (call->model[0] != '\0') /* not what anybody may make up */
+	/* A route is of low cardinality: paths of unknown models, which clients make up, have none.
+	 */
+	if (call->model[0] != '\0')
 		add_text(out, "http.route", sp_bytes_of(call->path));
 }
 

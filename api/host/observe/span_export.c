@@ -16,7 +16,7 @@ enum { FIRST_PAUSE_MS = 250, MAX_MESSAGE = 16 << 20 };
 
 struct sp_span_export {
 	const char *url;
-	sp_http_post *post; /* for the thread only, but for its end */
+	sp_http_post *post; /* only the thread posts; others may set when it must end */
 	sp_thread_group *thread;
 	sp_log_limit limit;
 	atomic_uint_least64_t sent, dropped;
@@ -27,7 +27,7 @@ struct sp_span_export {
 	size_t first, count; /* in `ring` */
 	sp_span_call ring[SP_SPAN_QUEUE];
 
-	/* For the thread only. */
+	/* Only the thread uses these. */
 	sp_span_call batch[SP_SPAN_BATCH];
 	size_t batch_count;
 };
@@ -37,7 +37,7 @@ static struct timespec time_of(int64_t ns)
 	return (struct timespec){ns / 1000000000, ns % 1000000000};
 }
 
-/* Waits for so long, or until the end; true at the end. */
+/* Waits for `ms`, or until the export is closed; returns whether it is. */
 static bool pause_for(sp_span_export *spans, int64_t ms)
 {
 	struct timespec until = time_of(sp_clock_now_ns() + ms * INT64_C(1000000));
@@ -52,7 +52,7 @@ static bool pause_for(sp_span_export *spans, int64_t ms)
 	return closing;
 }
 
-/* Fills the batch; false when there is nothing more at the end. */
+/* Waits for calls and fills the batch; false: the export is closed and no call is left. */
 static bool take_batch(sp_span_export *spans)
 {
 	struct timespec until;

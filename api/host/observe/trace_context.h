@@ -2,7 +2,6 @@
 #define SP_API_HOST_OBSERVE_TRACE_CONTEXT_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "base/bytes.h"
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "api/host/json/json_print.h"
-#include "api/host/json/json_writer.h"
 #include "base/half.h"
+#include "base/json_text.h"
 
 bool sp_json_can_write(int dtype)
 {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/host/infer/tensors.h"
 #include "api/host/json/json_reader.h"
 #include "api/host/messages/message.h"
 #include "api/host/predict/json_tensor.h"
@@ -169,35 +170,12 @@ static sp_status prepare(sp_json_request *request, const sp_host_signature *sign
 
 /* --------------------------------------------------------------- inputs */
 
-static void print_shape(char *out, size_t size, const sp_json_shape *shape)
-{
-	size_t used = 1;
-
-	memcpy(out, "[", 2);
-	for (int i = 0; i < shape->rank && used + 24 < size; i++)
-		used += (size_t)snprintf(out + used, size - used, "%s%lld", i == 0 ? "" : ",",
-					 (long long)shape->dims[i]);
-	memcpy(out + used, "]", 2);
-}
-
-static bool same_shape(const sp_json_shape *a, const sp_json_shape *b)
-{
-	return a->rank == b->rank &&
-	       memcmp(a->dims, b->dims, (size_t)a->rank * sizeof(a->dims[0])) == 0;
-}
-
-static void copy_shape(sp_json_shape *to, const sp_json_shape *from)
-{
-	to->rank = from->rank;
-	memcpy(to->dims, from->dims, (size_t)from->rank * sizeof(to->dims[0]));
-}
-
 /* Reads the next instance of an input, which must have the shape of the first. */
 static sp_status read_instance(sp_json_request *request, input *in, sp_error *err)
 {
 	size_t before = in->elements.count, n;
 	sp_json_shape shape;
-	char want[128], got[128];
+	char want[SP_DIMS_TEXT], got[SP_DIMS_TEXT];
 
 	if (in->seen != 0 && in->shape.rank == 0 &&
 	    sp_json_tensor_read_plain(&request->reader, &in->elements)) {
@@ -208,17 +186,19 @@ static sp_status read_instance(sp_json_request *request, input *in, sp_error *er
 	n = in->elements.count - before;
 	if (in->seen++ == 0) {
 		in->item_count = n;
-		copy_shape(&in->shape, &shape);
+		in->shape.rank = shape.rank;
+		memcpy(in->shape.dims, shape.dims, (size_t)shape.rank * sizeof(shape.dims[0]));
 		return SP_OK;
 	}
 	if (n != in->item_count)
 		return sp_error_set(err, SP_INVALID, "Expecting tensor size: %zu but got: %zu",
 				    in->item_count, n);
-	if (same_shape(&shape, &in->shape))
+	if (shape.rank == in->shape.rank &&
+	    memcmp(shape.dims, in->shape.dims, (size_t)shape.rank * sizeof(shape.dims[0])) == 0)
 		return SP_OK;
-	print_shape(want, sizeof(want), &in->shape);
-	print_shape(got, sizeof(got), &shape);
-	return sp_error_set(err, SP_INVALID, "Expecting shape %s but got: %s", want, got);
+	return sp_error_set(err, SP_INVALID, "Expecting shape %s but got: %s",
+			    sp_dims_print(want, in->shape.dims, in->shape.rank),
+			    sp_dims_print(got, shape.dims, shape.rank));
 }
 
 /* ---------------------------------------------------------- "instances" */

@@ -17,8 +17,8 @@
  *	{"signature_name": "...", "inputs": ...}        one value per input
  *
  * The rules are those of its REST guide, except that these are refused: an integer that does not
- * fit its tensor's type, invalid UTF-8, a duplicate key, and lists nested deeper than 32.  Unknown
- * keys are skipped at any depth; text after the object is ignored.
+ * fit its tensor's type, invalid UTF-8, a duplicate key, and lists nested deeper than
+ *SP_JSON_TENSOR_MAX_RANK.  Unknown keys are skipped at any depth; text after the object is ignored.
  *
  * Memory: less than 24 times the size of the body: at most one element per two bytes of it, in
  * arrays that grow by doubling.  Memory of a large request is freed by sp_json_request_trim() or by

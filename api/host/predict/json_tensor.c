@@ -1,7 +1,6 @@
 #include "api/host/predict/json_tensor.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "api/host/json/json_base64.h"
 #include "api/host/json/json_plain.h"
@@ -18,7 +17,7 @@ typedef struct input {
 
 /* ----------------------------------------------------------------- errors */
 
-/* Length of excerpts in error texts. */
+/* Most bytes of the body that an error text quotes. */
 enum { EXCERPT = 48 };
 
 static sp_bytes excerpt(const sp_json_reader *reader, const char *start)
@@ -99,7 +98,7 @@ static sp_status read_number(input *in, sp_json_number *number)
 	return sp_json_number_read(in->reader, number, in->err);
 }
 
-/* A number with digits must not become an infinity. */
+/* Refuses a number with digits that has become an infinity. */
 static sp_status check_range(input *in, const sp_json_number *number, double value)
 {
 	size_t size = (size_t)(in->reader->at - number->text);
@@ -161,7 +160,7 @@ static sp_status read_small(input *in, int64_t least, int64_t most, size_t size)
 	return SP_OK;
 }
 
-/* Reads plain numbers into the room there is. */
+/* Reads up to `most` plain numbers into the room that is left, and returns how many. */
 static size_t read_plain(sp_json_reader *reader, sp_json_elements *elements, size_t most)
 {
 	static const size_t sizes[] = {[SERVING_PROCESSOR_FLOAT] = sizeof(float),

@@ -23,12 +23,12 @@
  *         represent; SP_CORRUPT and SP_NO_MEMORY from the reader.
  */
 
-/* Lists may nest this deep. */
+/* Lists that nest deeper are refused. */
 enum { SP_JSON_TENSOR_MAX_RANK = 100 };
 
 typedef struct sp_json_shape {
 	int rank;                              /* -1 until the first element is seen */
-	int closed;                            /* dims of this and deeper levels are known */
+	int closed;                            /* dims of this and deeper levels are set */
 	int64_t dims[SP_JSON_TENSOR_MAX_RANK]; /* the first `rank` of them */
 } sp_json_shape;
 

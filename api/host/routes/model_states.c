@@ -1,6 +1,6 @@
 #include "api/host/routes/model_states.h"
 
-/* NULL, which is not told, for a model without versions. */
+/* NULL for a model without versions, and without memory. */
 static const sp_version_statuses *read_statuses(const sp_serving *serving, const char *name,
 						sp_arena *arena)
 {

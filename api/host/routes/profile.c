@@ -6,7 +6,7 @@
 
 enum { MAX_BYTES = 16 << 20 };
 
-/* Takes the one that waits out of its place; its deadline or client may be gone meanwhile. */
+/* Fails a request that waits for a profile, unless its deadline or its client is gone. */
 static void refuse(sp_http_request *waiting, int status, const char *text)
 {
 	if (waiting != NULL && sp_http_request_begin(waiting))

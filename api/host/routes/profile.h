@@ -1,7 +1,6 @@
 #ifndef SP_API_HOST_ROUTES_PROFILE_H
 #define SP_API_HOST_ROUTES_PROFILE_H
 
-#include "api/host/http/http_server.h"
 #include "api/host/routes/serving.h"
 
 /*
@@ -12,8 +11,7 @@
  * Threads: any, several at once.
  */
 
-/* A request of the model is answered: if its steps were noted, so is the one that waits for them.
- */
+/* Called for each answered request: if its steps were noted, they answer the one that waits. */
 void sp_profile_note(sp_model *model, const sp_call_record *record);
 
 /* The host ends: answers all that wait. */

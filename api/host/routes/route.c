@@ -33,8 +33,8 @@ static bool is_order(sp_route_verb verb)
 	return verb >= SP_MODEL_VERSIONS && verb <= SP_MODEL_REMOVE;
 }
 
-/* Why an order is not taken from a port that is not for orders; NULL: it is. */
-static const char *find_no_order(const sp_serving *serving, sp_route_verb verb)
+/* Why the main listener does not take the order; NULL: it does. */
+static const char *why_no_order(const sp_serving *serving, sp_route_verb verb)
 {
 	if (verb >= SP_MODEL_LOAD)
 		return "Only on the admin listener (--admin_port)";
@@ -63,15 +63,14 @@ static void route_model(sp_serving *serving, sp_http_request *request)
 		sp_route_eas(serving, request, &path);
 	} else if (path.verb >= SP_V2_SERVER) {
 		sp_route_v2(serving, request, &path);
-	} else if (is_order(path.verb) && find_no_order(serving, path.verb) != NULL) {
+	} else if (is_order(path.verb) && why_no_order(serving, path.verb) != NULL) {
 		sp_serving_tag(request, SP_REQUEST_ADMIN, NULL);
-		sp_http_request_fail(request, 403, find_no_order(serving, path.verb));
+		sp_http_request_fail(request, 403, why_no_order(serving, path.verb));
 	} else {
 		answer_model(serving, request, &path);
 	}
 }
 
-/* `rest` is the path behind "/v1/log_level". */
 static void route_log_level(const sp_serving *serving, sp_http_request *request, sp_bytes rest)
 {
 	sp_serving_tag(request, SP_REQUEST_ADMIN, NULL);
@@ -81,10 +80,11 @@ static void route_log_level(const sp_serving *serving, sp_http_request *request,
 		sp_http_request_fail(request, 403, SP_SERVING_NO_ORDERS);
 }
 
-/* Whether the path is `root` or below it; *rest is what follows. */
-static bool is_below(sp_bytes path, const char *root, sp_bytes *rest)
+/* Whether the path is /v1/log_level or below it; *rest is what follows. */
+static bool is_log_level(sp_bytes path, sp_bytes *rest)
 {
-	size_t size = strlen(root);
+	static const char root[] = "/v1/log_level";
+	size_t size = sizeof(root) - 1;
 
 	if (!sp_bytes_starts_with(path, root))
 		return false;
@@ -117,7 +117,7 @@ void sp_route(sp_serving *serving, sp_http_request *request)
 	else if (head->method == SP_HTTP_OPTIONS && path.size >= 4 &&
 		 strncasecmp(path.data, "/v1/", 4) == 0)
 		answer_options(request);
-	else if (is_below(path, "/v1/log_level", &rest))
+	else if (is_log_level(path, &rest))
 		route_log_level(serving, request, rest);
 	else if (serving->flags->status_page && sp_bytes_equal_text(path, "/"))
 		sp_route_page(request);
@@ -170,7 +170,7 @@ void sp_route_admin_listener(sp_serving *serving, sp_http_request *request)
 		sp_route_heap(serving, request);
 	else if (*serving->metrics_path != '\0' && sp_bytes_equal_text(path, serving->metrics_path))
 		sp_route_metrics(serving, request);
-	else if (is_below(path, "/v1/log_level", &rest))
+	else if (is_log_level(path, &rest))
 		sp_route_log_level(request, rest);
 	else
 		route_order(serving, request);

@@ -51,7 +51,7 @@ static bool is_protobuf(const sp_route_call *call)
 	return false;
 }
 
-/* Likewise.  A share of a traffic split may be decided by the body, which has that form. */
+/* Likewise.  An input in the body, which has this form, may decide about the version. */
 static int hold_version(sp_route_call *call, sp_sticky_form form, sp_error *err)
 {
 	sp_sticky_body body = {.form = form,
@@ -78,7 +78,7 @@ static void init_answer(sp_buffer *out, sp_serving *serving)
 	sp_buffer_set_budget(out, &serving->memory);
 }
 
-/* The memory of an earlier answer counts against the budget, or is not used. */
+/* Takes the buffer of an earlier answer, if that counts against the budget. */
 static void begin_answer(sp_route_call *call)
 {
 	call->out = sp_http_request_take_buffer(call->request);

@@ -46,7 +46,7 @@ static sp_status write_all(sp_buffer *out, const sp_serving *serving, sp_arena *
 	return SP_OK;
 }
 
-/* Prometheus asks for it first. */
+/* Whether the client takes OpenMetrics, as Prometheus does. */
 static bool accepts_openmetrics(const sp_http_request *request)
 {
 	static const char type[] = "application/openmetrics-text";

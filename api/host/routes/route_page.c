@@ -14,10 +14,10 @@
 
 enum { MAX_BYTES = 64 << 20, NONCE = 16 };
 
-/* In the page, wherever it may have a script or a style. */
+/* Stands in the page for the nonce of a script or a style. */
 static const char nonce_mark[] = "@NONCE@";
 
-/* Of each answer its own: what a model's name could smuggle in cannot know it. */
+/* Each answer has its own, which a script smuggled in by a model's name cannot know. */
 static bool make_nonce(char out[2 * NONCE + 1])
 {
 	unsigned char bytes[NONCE];

@@ -5,7 +5,6 @@
 #include <stdint.h>
 
 #include "api/host/http/http_head.h"
-#include "base/bytes.h"
 #include "base/status.h"
 
 /*

@@ -1,6 +1,5 @@
 #include "api/host/describe/describe.h"
 #include "api/host/json/json_indent.h"
-#include "api/host/json/json_writer.h"
 #include "api/host/routes/route_errors.h"
 #include "api/host/routes/routes.h"
 

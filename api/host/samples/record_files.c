@@ -20,15 +20,15 @@ struct sp_record_files {
 	const char *prefix;
 	sp_record_limits limits;
 	bool recovered;
-	unsigned number; /* of the next file */
+	unsigned number; /* in the next file's name */
 
 	int fd;              /* -1: no file is open */
-	char path[MAX_PATH]; /* of the closed file */
+	char path[MAX_PATH]; /* that the open file gets when it is closed */
 	uint64_t records, bytes;
 	int64_t began_ns;
 
 	bool failing;
-	uint64_t dropped; /* while it fails */
+	uint64_t dropped; /* records that could not be written since `failing` is set */
 };
 
 sp_record_files *sp_record_files_create(const char *prefix, const sp_record_limits *limits)
@@ -45,7 +45,7 @@ sp_record_files *sp_record_files_create(const char *prefix, const sp_record_limi
 
 /* ------------------------------------------------------------------- failures */
 
-/* Says it once, until a record can be written again. */
+/* Logs the first failure after a record that could be written. */
 static void note_failure(sp_record_files *files, const char *what)
 {
 	char reason[128];
@@ -96,7 +96,7 @@ static int create_file(sp_record_files *files)
 		return -1;
 	}
 	fd = open(part, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
-	/* A process that finishes what others left took it before the lock was there. */
+	/* A process that finishes abandoned files may lock the new file before this one does. */
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
 		close(fd);
 		errno = EEXIST;
@@ -140,7 +140,7 @@ static void close_file(sp_record_files *files)
 		(void)unlink(part);
 	else if (fdatasync(files->fd) != 0 || rename(part, files->path) != 0)
 		note_failure(files, "finish a file");
-	close(files->fd); /* after the new name: whoever gets the lock finds no old one */
+	close(files->fd); /* unlocks the file, which must have its new name by then */
 	files->fd = -1;
 }
 
@@ -154,7 +154,7 @@ void sp_record_files_destroy(sp_record_files *files)
 
 /* --------------------------------------------------------------------- writing */
 
-/* Writes all of it or nothing; false: errno says why. */
+/* Writes the whole record or nothing; if it returns false, errno says why. */
 static bool write_record(sp_record_files *files, sp_bytes record)
 {
 	unsigned char head[SP_RECORD_HEAD], tail[SP_RECORD_TAIL];
@@ -172,19 +172,14 @@ static bool write_record(sp_record_files *files, sp_bytes record)
 		return true;
 	}
 	reason = written < 0 ? errno : ENOSPC;
-	/* Where a part cannot be taken back, the file ends; a later process cuts it off. */
+	/* If a part of a record cannot be cut off now, a later process does it (record_recovery.h).
+	 */
 	if (written > 0 && ftruncate(files->fd, (off_t)files->bytes) != 0) {
 		close(files->fd);
 		files->fd = -1;
 	}
 	errno = reason;
 	return false;
-}
-
-static bool is_over(const sp_record_files *files, int64_t now_ns)
-{
-	return files->records >= files->limits.records || files->bytes >= files->limits.bytes ||
-	       now_ns - files->began_ns >= files->limits.ns;
 }
 
 static bool add(sp_record_files *files, sp_bytes record)
@@ -214,6 +209,8 @@ bool sp_record_files_add(sp_record_files *files, sp_bytes record)
 
 void sp_record_files_tick(sp_record_files *files, int64_t now_ns)
 {
-	if (files->fd >= 0 && is_over(files, now_ns))
+	if (files->fd >= 0 &&
+	    (files->records >= files->limits.records || files->bytes >= files->limits.bytes ||
+	     now_ns - files->began_ns >= files->limits.ns))
 		close_file(files);
 }

@@ -8,7 +8,6 @@
 
 #include "api/host/samples/record_files.h"
 #include "api/host/samples/record_frame.h"
-#include "base/log.h"
 
 enum { MAX_PATH = 4096, CHUNK = 64 << 10 };
 
@@ -47,7 +46,7 @@ static uint64_t whole_size(int fd, uint64_t size)
 	}
 }
 
-/* Takes the file if no process has it. */
+/* Finishes the file if no process has locked it. */
 static bool finish(int fd, const char *path)
 {
 	char closed[MAX_PATH];

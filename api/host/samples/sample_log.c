@@ -12,7 +12,7 @@
 
 enum { MAX_WAITING = 1024, MAX_BYTES = 64 << 20 };
 
-/* The files of a prefix, which several models may share; for the thread only. */
+/* The files of a prefix, which several models may share.  Only the log's thread uses it. */
 typedef struct series {
 	struct series *next;
 	const char *prefix;
@@ -24,12 +24,12 @@ struct sp_sample_log {
 	sp_record_limits limits;
 	sp_queue *queue;
 	sp_thread_group *thread;
-	atomic_size_t bytes; /* of all that wait */
+	atomic_size_t bytes; /* of the records that wait */
 	series *first;
-	char tick; /* its address in the queue: the time has come to look at all files */
+	char tick; /* its address in the queue asks the thread to close old files */
 };
 
-/* A message that waits; its bytes follow. */
+/* A message that waits to be written; its bytes follow. */
 typedef struct record {
 	sp_model *model;
 	const sp_sampling *sampling;
@@ -38,7 +38,7 @@ typedef struct record {
 
 /* -------------------------------------------------------------------- taking */
 
-/* NULL: out of memory, or a message cannot have it. */
+/* NULL when out of memory, or if the sample cannot be a message. */
 static record *make_record(const sp_sample *sample)
 {
 	const sp_servable *servable = sample->servable;
@@ -133,18 +133,11 @@ static void write_all(void *context)
 
 void sp_sample_log_tick(sp_sample_log *log)
 {
-	(void)sp_queue_try_push(log->queue, &log->tick); /* where it is full, the next one does */
+	/* If the queue is full, the next tick does it. */
+	(void)sp_queue_try_push(log->queue, &log->tick);
 }
 
 /* ------------------------------------------------------------------- its life */
-
-static sp_status create(sp_sample_log *log, sp_error *err)
-{
-	log->queue = sp_queue_create(MAX_WAITING);
-	if (log->queue == NULL)
-		return sp_no_memory(err, "the log of requests");
-	return sp_thread_group_create(&log->thread, 1, "samples", write_all, log, err);
-}
 
 sp_status sp_sample_log_create(sp_sample_log **out, const sp_record_limits *limits, sp_error *err)
 {
@@ -155,7 +148,10 @@ sp_status sp_sample_log_create(sp_sample_log **out, const sp_record_limits *limi
 		return sp_no_memory(err, "the log of requests");
 	log->limits = *limits;
 	log->sink = (sp_sample_sink){offer, log};
-	status = create(log, err);
+	log->queue = sp_queue_create(MAX_WAITING);
+	status = log->queue == NULL
+			 ? sp_no_memory(err, "the log of requests")
+			 : sp_thread_group_create(&log->thread, 1, "samples", write_all, log, err);
 	if (status != SP_OK) {
 		sp_sample_log_destroy(log);
 		return status;

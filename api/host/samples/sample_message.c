@@ -1,7 +1,5 @@
 #include "api/host/samples/sample_message.h"
 
-#include <string.h>
-
 #include "api/host/messages/examples_message.h"
 #include "api/host/messages/message_fields.h"
 #include "api/host/messages/message_writer.h"

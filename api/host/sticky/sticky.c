@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/host/infer/tensors.h"
 #include "api/host/sticky/sticky_internal.h"
 #include "api/serving_processor.h"
 
@@ -30,21 +31,13 @@ sp_bytes sp_sticky__real(sp_sticky_body *body, double value)
 		body, snprintf(body->number, sizeof(body->number), "%.9g", (double)(float)value));
 }
 
-static int64_t load(const void *element, size_t size)
+static int64_t load_signed(const void *element, size_t size)
 {
 	unsigned unused = (unsigned)(8 * (sizeof(uint64_t) - size));
 	uint64_t bits = 0;
 
 	memcpy(&bits, element, size);
 	return (int64_t)(bits << unused) >> unused;
-}
-
-static uint64_t load_unsigned(const void *element, size_t size)
-{
-	uint64_t bits = 0;
-
-	memcpy(&bits, element, size);
-	return bits;
 }
 
 static double load_real(int dtype, const void *element)
@@ -63,25 +56,21 @@ static double load_real(int dtype, const void *element)
 sp_bytes sp_sticky__element(sp_sticky_body *body, int dtype, const void *element)
 {
 	serving_processor_bytes text;
+	uint64_t bits = 0;
 
 	switch (dtype) {
 	case SERVING_PROCESSOR_INT8:
-		return sp_sticky__signed(body, load(element, sizeof(int8_t)));
 	case SERVING_PROCESSOR_INT16:
-		return sp_sticky__signed(body, load(element, sizeof(int16_t)));
 	case SERVING_PROCESSOR_INT32:
-		return sp_sticky__signed(body, load(element, sizeof(int32_t)));
 	case SERVING_PROCESSOR_INT64:
-		return sp_sticky__signed(body, load(element, sizeof(int64_t)));
+		return sp_sticky__signed(body, load_signed(element, sp_tensor_element_size(dtype)));
 	case SERVING_PROCESSOR_BOOL:
 	case SERVING_PROCESSOR_UINT8:
-		return sp_sticky__unsigned(body, load_unsigned(element, sizeof(uint8_t)));
 	case SERVING_PROCESSOR_UINT16:
-		return sp_sticky__unsigned(body, load_unsigned(element, sizeof(uint16_t)));
 	case SERVING_PROCESSOR_UINT32:
-		return sp_sticky__unsigned(body, load_unsigned(element, sizeof(uint32_t)));
 	case SERVING_PROCESSOR_UINT64:
-		return sp_sticky__unsigned(body, load_unsigned(element, sizeof(uint64_t)));
+		memcpy(&bits, element, sp_tensor_element_size(dtype));
+		return sp_sticky__unsigned(body, bits);
 	case SERVING_PROCESSOR_FLOAT:
 	case SERVING_PROCESSOR_DOUBLE:
 		return sp_sticky__real(body, load_real(dtype, element));

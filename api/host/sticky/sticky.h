@@ -1,7 +1,6 @@
 #ifndef SP_API_HOST_STICKY_STICKY_H
 #define SP_API_HOST_STICKY_STICKY_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"

@@ -201,7 +201,7 @@ static bool read_v2_input(v2_input *out, sp_json_reader *reader, sp_arena *arena
 	}
 }
 
-/* The first of raw values. */
+/* The key of the first of the raw values. */
 static sp_bytes read_raw(sp_sticky_body *body, sp_bytes datatype, sp_bytes raw)
 {
 	int dtype = sp_infer_dtype(datatype);

@@ -63,7 +63,7 @@ void sp_v2_request_trim(sp_v2_request *x)
 
 typedef enum parameter_kind { P_BOOL, P_NUMBER, P_TEXT } parameter_kind;
 
-/* A parameter that counts; what is not in the request keeps its value. */
+/* A parameter that is read.  If the request lacks it, *out keeps its value. */
 typedef struct parameter {
 	const char *name;
 	parameter_kind kind;
@@ -291,7 +291,7 @@ static sp_status read_input(sp_v2_request *x, size_t nth, sp_error *err)
 	return status;
 }
 
-/* Room for the JSON data of every input. */
+/* Makes room for the JSON data of every input. */
 static sp_status prepare(sp_v2_request *x, size_t count, sp_error *err)
 {
 	sp_json_elements *elements;
@@ -459,8 +459,8 @@ static sp_status parse_json(sp_v2_request *x, sp_error *err)
 /* -------------------------------------------------------- one binary input */
 
 /*
- * The shape of the only input by the size of its data: an unknown first dimension is 1, and one
- * other may be unknown.
+ * Sets the shape of the only input from the size of its data.  An unknown first dimension becomes
+ * 1; one other dimension may be unknown.
  */
 static sp_status raw_shape(serving_processor_tensor *tensor, int64_t *dims,
 			   const serving_processor_tensor_info *info, size_t size, sp_error *err)

@@ -2,7 +2,6 @@
 #define SP_API_HOST_V2_V2_REQUEST_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "api/host/messages/message.h"

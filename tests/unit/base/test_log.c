@@ -131,10 +131,11 @@ static int read_standard_error(char text[4096], void (*write)(void))
 /* "2026-01-31T12:00:00.123Z": a time of now, or a second ago. */
 static bool is_now(const char *text)
 {
-	time_t now = time(NULL);
+	struct timespec now; /* time() may be a tick behind it */
 	char wanted[32];
 
-	for (time_t second = now - 1; second <= now; second++) {
+	clock_gettime(CLOCK_REALTIME, &now);
+	for (time_t second = now.tv_sec - 1; second <= now.tv_sec; second++) {
 		struct tm parts;
 
 		strftime(wanted, sizeof(wanted), "%Y-%m-%dT%H:%M:%S", gmtime_r(&second, &parts));

@@ -31,7 +31,8 @@ static char answer[256];
 static void ask(const char *a, const char *b, const char *c, const char *d, const char *e)
 {
 	const char *const words[] = {a, b, c, d, e};
-	const sp_redis_how how = {.deadline_ns = sp_clock_now_ns() + INT64_C(10000000000)};
+	const sp_redis_submit_options how = {.deadline_ns = sp_clock_now_ns() +
+							    INT64_C(10000000000)};
 	sp_redis_batch *batch = sp_redis_batch_create(client);
 	const sp_redis_value *value;
 	size_t count = 0;
@@ -42,7 +43,7 @@ static void ask(const char *a, const char *b, const char *c, const char *d, cons
 	for (size_t i = 0; i < count; i++)
 		sp_redis_batch_add_text(batch, words[i]);
 	assert_ok(sp_redis_batch_run(batch, &how, &err), &err);
-	value = sp_redis_batch_answer(batch, 0);
+	value = sp_redis_batch_reply(batch, 0);
 	if (value->kind == SP_REDIS_INTEGER)
 		snprintf(answer, sizeof(answer), "%lld", (long long)value->integer);
 	else

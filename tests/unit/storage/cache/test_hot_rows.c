@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +14,19 @@
 enum { ROW = 12, KEYS = 300 };
 
 static char root[SP_PATH_SIZE], path[SP_PATH_SIZE + 16];
+
+/* The number of rows held, without keys that are known to be absent. */
+static size_t count_rows(sp_row_cache *cache)
+{
+	sp_row_cache_entry entry = {.row = malloc(sp_row_cache_row_stride(cache))};
+	size_t count = 0;
+
+	assert_non_null(entry.row);
+	for (size_t at = 0; sp_row_cache_next(cache, &at, &entry);)
+		count++;
+	free(entry.row);
+	return count;
+}
 
 static int set_up(void **state)
 {
@@ -72,7 +86,7 @@ static size_t held(sp_row_cache *cache, int64_t first, int64_t end)
 	for (int64_t key = first; key < end; key++) {
 		uint64_t row[(ROW + 7) / 8];
 		unsigned char want[ROW];
-		sp_row_cache_answer answer;
+		sp_row_cache_result answer;
 
 		sp_row_cache_read(cache, &key, 1, &answer, row);
 		if (answer == SP_ROW_CACHE_MISS)
@@ -91,7 +105,7 @@ static void what_was_saved_is_loaded(void **state)
 	(void)state;
 	save();
 	sp_hot_rows_load(cache, path);
-	assert_int_equal(sp_row_cache_size(cache), KEYS); /* and none that is absent */
+	assert_int_equal(count_rows(cache), KEYS); /* and none that is absent */
 	assert_int_equal(held(cache, 0, KEYS), KEYS);
 	sp_row_cache_destroy(cache);
 }
@@ -105,7 +119,7 @@ static void a_smaller_cache_takes_the_hottest(void **state)
 	save();
 	sp_hot_rows_load(cache, path);
 	/* Rows have no choice of their set, and a set in a dozen may stay short of some. */
-	assert_in_range(sp_row_cache_size(cache), sp_row_cache_capacity(cache) * 9 / 10,
+	assert_in_range(count_rows(cache), sp_row_cache_capacity(cache) * 9 / 10,
 			sp_row_cache_capacity(cache));
 	hot = held(cache, 0, KEYS / 3);
 	cold = held(cache, 2 * KEYS / 3, KEYS);
@@ -119,7 +133,7 @@ static void check_empty_after_load(size_t row_size)
 	sp_row_cache *cache = make_cache(row_size, 10 * KEYS);
 
 	sp_hot_rows_load(cache, path);
-	assert_int_equal(sp_row_cache_size(cache), 0);
+	assert_int_equal(count_rows(cache), 0);
 	sp_row_cache_destroy(cache);
 }
 

@@ -14,6 +14,19 @@ enum { WORDS = 2 }; /* of a row, in most tests */
 
 /* ---- helpers ---- */
 
+/* The number of rows held, without keys that are known to be absent. */
+static size_t count_rows(sp_row_cache *cache)
+{
+	sp_row_cache_entry entry = {.row = malloc(sp_row_cache_row_stride(cache))};
+	size_t count = 0;
+
+	assert_non_null(entry.row);
+	for (size_t at = 0; sp_row_cache_next(cache, &at, &entry);)
+		count++;
+	free(entry.row);
+	return count;
+}
+
 static uint64_t mix(uint64_t x)
 {
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -46,10 +59,10 @@ static sp_row_cache *make_cache(sp_row_cache_policy policy, size_t row_size, siz
 	return cache;
 }
 
-static sp_row_cache_answer read_key(sp_row_cache *cache, int64_t key)
+static sp_row_cache_result read_key(sp_row_cache *cache, int64_t key)
 {
 	uint64_t row[WORDS], want[WORDS];
-	sp_row_cache_answer answer;
+	sp_row_cache_result answer;
 
 	sp_row_cache_read(cache, &key, 1, &answer, row);
 	make_row(key, sizeof(want), want);
@@ -88,7 +101,7 @@ static void a_row_that_was_filled_is_read_again_whatever_its_size(void **state)
 		uint64_t rows[7 * 126];
 		size_t stride = sp_row_cache_row_stride(cache);
 		unsigned char want[1003];
-		sp_row_cache_answer answers[7];
+		sp_row_cache_result answers[7];
 
 		assert_int_equal(stride, (sizes[s] + 7) / 8 * 8);
 		sp_row_cache_read(cache, keys, 7, answers, rows);
@@ -103,7 +116,7 @@ static void a_row_that_was_filled_is_read_again_whatever_its_size(void **state)
 			make_row(keys[i], sizes[s], want);
 			assert_memory_equal((char *)rows + i * stride, want, sizes[s]);
 		}
-		assert_int_equal(sp_row_cache_size(cache), 7);
+		assert_int_equal(count_rows(cache), 7);
 		sp_row_cache_destroy(cache);
 	}
 }
@@ -283,7 +296,7 @@ static void lfu_is_within_two_points_of_the_ideal_in_bytes(void **state)
 	assert_ok(sp_row_cache_create(&cache, &options, &error), &error);
 	for (size_t i = 0; i < uses; i++) {
 		int64_t key = zipf_key(&z, &seed);
-		sp_row_cache_answer answer;
+		sp_row_cache_result answer;
 
 		sp_row_cache_read(cache, &key, 1, &answer, row);
 		if (answer != SP_ROW_CACHE_ROW)
@@ -314,7 +327,7 @@ static void training_frequencies_make_the_first_uses_hit(void **state)
 		total += (double)frequency;
 	}
 	sp_row_cache_finish_seeding(cache, total);
-	assert_int_equal(sp_row_cache_size(cache), sp_row_cache_capacity(cache));
+	assert_int_equal(count_rows(cache), sp_row_cache_capacity(cache));
 	got = hit_rate(cache, &z, &seed, ROWS * 10);
 	if (fabs(got - ideal) > 0.01)
 		fail_msg("hit rate %.4f, ideal %.4f", got, ideal);
@@ -333,7 +346,7 @@ static void a_seeded_key_that_comes_again_has_its_later_row(void **state)
 	sp_row_cache_seed(cache, 9, row, 1);
 	sp_row_cache_finish_seeding(cache, 1000001);
 	assert_int_equal(read_key(cache, 9), SP_ROW_CACHE_ROW);
-	assert_int_equal(sp_row_cache_size(cache), 1);
+	assert_int_equal(count_rows(cache), 1);
 	sp_row_cache_destroy(cache);
 }
 
@@ -431,7 +444,7 @@ static void entries_are_walked_once_each(void **state)
 	assert_int_equal(count, ROWS);
 	sp_row_cache_clear(cache);
 	assert_int_equal(read_key(cache, 3), SP_ROW_CACHE_MISS);
-	assert_int_equal(sp_row_cache_size(cache), 0);
+	assert_int_equal(count_rows(cache), 0);
 	sp_row_cache_destroy(cache);
 }
 
@@ -448,7 +461,7 @@ static void use_in_a_crowd(const crowd *all, uint64_t seed)
 	enum { BATCH = 20 };
 	int64_t keys[BATCH];
 	uint64_t rows[BATCH][WORDS], want[WORDS];
-	sp_row_cache_answer answers[BATCH];
+	sp_row_cache_result answers[BATCH];
 
 	for (size_t i = 0; i < all->uses; i += BATCH) {
 		for (size_t k = 0; k < BATCH; k++)

@@ -268,7 +268,7 @@ static void rows_that_read_back_differently_are_noticed(void **state)
 	sp_redis_field(field, sp_pub_keys[50], 8);
 	{
 		sp_redis_batch *batch = sp_redis_batch_create(sp_pub_clients[0]);
-		const sp_redis_how how = {.deadline_ns = sp_clock_now_ns() + 5000000000};
+		const sp_redis_submit_options how = {.deadline_ns = sp_clock_now_ns() + 5000000000};
 
 		sp_redis_batch_begin(batch, NULL, 0, 4);
 		sp_redis_batch_add_text(batch, "HSET");
@@ -300,7 +300,7 @@ static void the_former_version_expires_and_can_be_gone_back_to(void **state)
 		    atoi(sp_pub_ask("TTL", "ctr@100")));
 	assert_answer("-1", "TTL", hash_of("user", 200, 2, 0));
 
-	assert_ok(sp_redis_publication_go_back(&version, &options, -1, &err), &err);
+	assert_ok(sp_redis_publication_rollback(&version, &options, -1, &err), &err);
 	assert_int_equal(version.full, 100);
 	assert_true(starts(sp_pub_ask("GET", "ctr.current"), "full=100 "));
 	assert_non_null(strstr(sp_pub_ask("GET", "ctr.current"), " left=200"));
@@ -312,12 +312,13 @@ static void the_former_version_expires_and_can_be_gone_back_to(void **state)
 	assert_non_null(
 		strstr(sp_pub_ask("GET", "ctr.current"), " left=200")); /* that is still so */
 
-	assert_ok(sp_redis_publication_go_back(&version, &options, 200, &err), &err);
+	assert_ok(sp_redis_publication_rollback(&version, &options, 200, &err), &err);
 	assert_null(strstr(sp_pub_ask("GET", "ctr.current"), "left="));
 	assert_true(starts(sp_pub_ask("GET", "ctr.current"), "full=200 "));
-	assert_int_equal(sp_redis_publication_go_back(&version, &options, 300, &err), SP_NOT_FOUND);
+	assert_int_equal(sp_redis_publication_rollback(&version, &options, 300, &err),
+			 SP_NOT_FOUND);
 	sp_pub_ask("DEL", hash_of("user", 100, 1, 4));
-	assert_int_equal(sp_redis_publication_go_back(&version, &options, -1, &err), SP_CORRUPT);
+	assert_int_equal(sp_redis_publication_rollback(&version, &options, -1, &err), SP_CORRUPT);
 	assert_true(starts(sp_pub_ask("GET", "ctr.current"), "full=200 "));
 	assert_answer("(nil)", "GET", "ctr.lock");
 }

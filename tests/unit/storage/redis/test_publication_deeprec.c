@@ -59,11 +59,12 @@ static void deeprecs_databases_take_turns(void **state)
 			assert_deeprec_rows(1 - to, full - 100);
 	}
 	assert_string_equal(sp_pub_ask("EXISTS", "100,0"), "0");
-	assert_ok(sp_redis_publication_go_back(&version, &options, -1, &err), &err);
+	assert_ok(sp_redis_publication_rollback(&version, &options, -1, &err), &err);
 	assert_int_equal(version.full, 200);
 	assert_string_equal(sp_pub_ask_db(1, "GET", "active"), "1");
 	assert_string_equal(sp_pub_ask_db(0, "GET", "active"), "0");
-	assert_int_equal(sp_redis_publication_go_back(&version, &options, 150, &err), SP_NOT_FOUND);
+	assert_int_equal(sp_redis_publication_rollback(&version, &options, 150, &err),
+			 SP_NOT_FOUND);
 }
 
 static void deeprecs_active_database_is_not_touched_before_the_end(void **state)

@@ -61,7 +61,7 @@ static void assert_text(const sp_redis_value *value, const char *text)
 static void every_kind_of_answer_is_read(void **state)
 {
 	sp_redis_batch *batch = sp_redis_batch_create(client);
-	const sp_redis_how how = {.deadline_ns = in_ms(5000)};
+	const sp_redis_submit_options how = {.deadline_ns = in_ms(5000)};
 	const sp_redis_value *answer;
 
 	(void)state;
@@ -74,22 +74,22 @@ static void every_kind_of_answer_is_read(void **state)
 	add(batch, "EVAL", "return {1,{2,{'x'}},'y'}", "0");
 	assert_int_equal(sp_redis_batch_count(batch), 7);
 	assert_ok(sp_redis_batch_run(batch, &how, &err), &err);
-	assert_int_equal(sp_redis_batch_answer(batch, 0)->kind, SP_REDIS_STATUS);
-	assert_text(sp_redis_batch_answer(batch, 0), "OK");
-	assert_int_equal(sp_redis_batch_answer(batch, 1)->kind, SP_REDIS_STRING);
-	assert_text(sp_redis_batch_answer(batch, 1), "value");
-	assert_int_equal(sp_redis_batch_answer(batch, 2)->kind, SP_REDIS_NIL);
-	assert_int_equal(sp_redis_batch_answer(batch, 3)->kind, SP_REDIS_INTEGER);
-	assert_int_equal(sp_redis_batch_answer(batch, 3)->integer, 0);
-	assert_int_equal(sp_redis_batch_answer(batch, 4)->integer, 2);
-	answer = sp_redis_batch_answer(batch, 5);
+	assert_int_equal(sp_redis_batch_reply(batch, 0)->kind, SP_REDIS_STATUS);
+	assert_text(sp_redis_batch_reply(batch, 0), "OK");
+	assert_int_equal(sp_redis_batch_reply(batch, 1)->kind, SP_REDIS_STRING);
+	assert_text(sp_redis_batch_reply(batch, 1), "value");
+	assert_int_equal(sp_redis_batch_reply(batch, 2)->kind, SP_REDIS_NIL);
+	assert_int_equal(sp_redis_batch_reply(batch, 3)->kind, SP_REDIS_INTEGER);
+	assert_int_equal(sp_redis_batch_reply(batch, 3)->integer, 0);
+	assert_int_equal(sp_redis_batch_reply(batch, 4)->integer, 2);
+	answer = sp_redis_batch_reply(batch, 5);
 	assert_int_equal(answer[0].kind, SP_REDIS_ARRAY);
 	assert_int_equal(answer[0].integer, 3);
 	assert_text(&answer[1], "1");
 	assert_int_equal(answer[2].kind, SP_REDIS_NIL);
 	assert_int_equal(answer[2].index, 1);
 	assert_text(&answer[3], "2");
-	answer = sp_redis_batch_answer(batch, 6);
+	answer = sp_redis_batch_reply(batch, 6);
 	assert_int_equal(answer[1].integer, 1);
 	assert_int_equal(answer[2].kind, SP_REDIS_ARRAY);
 	assert_int_equal(answer[3].depth, 2);
@@ -101,7 +101,7 @@ static void every_kind_of_answer_is_read(void **state)
 static void an_error_is_told_and_the_others_are_answered(void **state)
 {
 	sp_redis_batch *batch = sp_redis_batch_create(client);
-	const sp_redis_how how = {.deadline_ns = in_ms(5000)};
+	const sp_redis_submit_options how = {.deadline_ns = in_ms(5000)};
 
 	(void)state;
 	add(batch, "SET", "text", "x");
@@ -109,15 +109,15 @@ static void an_error_is_told_and_the_others_are_answered(void **state)
 	add(batch, "GET", "text");
 	assert_int_equal(sp_redis_batch_run(batch, &how, &err), SP_IO);
 	assert_non_null(strstr(err.text, "WRONGTYPE"));
-	assert_int_equal(sp_redis_batch_answer(batch, 1)->kind, SP_REDIS_ERROR);
-	assert_text(sp_redis_batch_answer(batch, 2), "x");
+	assert_int_equal(sp_redis_batch_reply(batch, 1)->kind, SP_REDIS_ERROR);
+	assert_text(sp_redis_batch_reply(batch, 2), "x");
 	sp_redis_batch_release(batch);
 }
 
 static void incomplete_and_empty_batches_are_seen(void **state)
 {
 	sp_redis_batch *batch = sp_redis_batch_create(client);
-	const sp_redis_how how = {.deadline_ns = in_ms(5000)};
+	const sp_redis_submit_options how = {.deadline_ns = in_ms(5000)};
 
 	(void)state;
 	assert_ok(sp_redis_batch_run(batch, &how, &err), &err);
@@ -138,7 +138,8 @@ static sp_status ask_for_rows(void *context, size_t part, sp_error *error)
 	(void)context;
 	for (size_t round = 0; round < ROUNDS; round++) {
 		sp_redis_batch *batch = sp_redis_batch_create(client);
-		const sp_redis_how how = {.deadline_ns = in_ms(20000), .only_reads = true};
+		const sp_redis_submit_options how = {.deadline_ns = in_ms(20000),
+						     .is_read_only = true};
 		const sp_redis_value *answer;
 
 		sp_redis_batch_begin(batch, "rows", 4, 2 + KEYS);
@@ -150,7 +151,7 @@ static sp_status ask_for_rows(void *context, size_t part, sp_error *error)
 			sp_redis_batch_add(batch, &key, sizeof(key));
 		}
 		SP_TRY(sp_redis_batch_run(batch, &how, error));
-		answer = sp_redis_batch_answer(batch, 0);
+		answer = sp_redis_batch_reply(batch, 0);
 		for (uint32_t k = 0; k < KEYS; k++) {
 			uint32_t key = (uint32_t)(part * 31 + round * 7 + k * 3) % 1000, found;
 
@@ -169,7 +170,7 @@ static sp_status ask_for_rows(void *context, size_t part, sp_error *error)
 static void threads_get_their_own_rows(void **state)
 {
 	sp_redis_batch *batch = sp_redis_batch_create(client);
-	const sp_redis_how how = {.deadline_ns = in_ms(20000)};
+	const sp_redis_submit_options how = {.deadline_ns = in_ms(20000)};
 
 	(void)state;
 	for (uint32_t key = 0; key < 1000; key++) {
@@ -204,9 +205,9 @@ static void nothing_is_allocated_after_a_while(void **state)
 
 /* ---- faults ---- */
 
-static sp_status ping(sp_redis_client *to, int64_t ms, bool fails_fast)
+static sp_status ping(sp_redis_client *to, int64_t ms, bool fail_fast)
 {
-	const sp_redis_how how = {.deadline_ns = in_ms(ms), .fails_fast = fails_fast};
+	const sp_redis_submit_options how = {.deadline_ns = in_ms(ms), .fail_fast = fail_fast};
 	sp_redis_batch *batch = sp_redis_batch_create(to);
 	sp_status status;
 
@@ -281,12 +282,12 @@ static bool is_done(void *owner)
  */
 static int64_t read_answer(bool kills)
 {
-	static const sp_redis_sink sink = {.done = note_done};
+	static const sp_redis_callbacks sink = {.on_done = note_done};
 	atomic_bool done = false;
-	const sp_redis_how how = {.deadline_ns = in_ms(kills ? 100 : 20000),
-				  .reads = true,
-				  .sink = &sink,
-				  .owner = &done};
+	const sp_redis_submit_options how = {.deadline_ns = in_ms(kills ? 100 : 20000),
+					     .caller_reads = true,
+					     .callbacks = &sink,
+					     .owner = &done};
 	sp_redis_batch *batch = sp_redis_batch_create(client);
 	int64_t before = sp_clock_now_ns();
 
@@ -324,7 +325,7 @@ static void who_reads_is_told_what_the_thread_ends(void **state)
 static void destroying_answers_everyone(void **state)
 {
 	sp_redis_client *other;
-	const sp_redis_how how = {0};
+	const sp_redis_submit_options how = {0};
 	char text[SP_PATH_SIZE + 32];
 	sp_redis_batch *batch;
 
@@ -368,7 +369,7 @@ static void users_passwords_and_databases_count(void **state)
 	sp_redis_process locked;
 	sp_redis_client *one;
 	sp_redis_batch *batch;
-	sp_redis_how how;
+	sp_redis_submit_options how;
 
 	(void)state;
 	sp_redis_start(&locked, false, more);
@@ -389,12 +390,12 @@ static void users_passwords_and_databases_count(void **state)
 
 	snprintf(db, sizeof(db), "redis://reader:s3cr3t@%s/3", text);
 	one = open_at(db, NULL, NULL);
-	how = (sp_redis_how){.deadline_ns = in_ms(20000)};
+	how = (sp_redis_submit_options){.deadline_ns = in_ms(20000)};
 	batch = sp_redis_batch_create(one);
 	add(batch, "CLIENT", "INFO");
 	assert_ok(sp_redis_batch_run(batch, &how, &err), &err);
-	assert_non_null(strstr(sp_redis_batch_answer(batch, 0)->text, " db=3 "));
-	assert_non_null(strstr(sp_redis_batch_answer(batch, 0)->text, " user=reader "));
+	assert_non_null(strstr(sp_redis_batch_reply(batch, 0)->text, " db=3 "));
+	assert_non_null(strstr(sp_redis_batch_reply(batch, 0)->text, " user=reader "));
 	sp_redis_batch_release(batch);
 	sp_redis_client_destroy(one);
 	sp_redis_end(&locked);

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/thread.h"
 #include "storage/redis/redis_slots.h"
-#include "storage/redis/redis_tier.h"
+#include "storage/redis/redis_tier_internal.h"
 #include "tests/support/redis_process.h"
 
 /*
@@ -48,9 +48,9 @@ static const sp_redis_version version = {
 
 /* ---- commands ---- */
 
-static sp_redis_how patiently(void)
+static sp_redis_submit_options patiently(void)
 {
-	return (sp_redis_how){.deadline_ns = sp_clock_now_ns() + (int64_t)LONG_MS * MS};
+	return (sp_redis_submit_options){.deadline_ns = sp_clock_now_ns() + (int64_t)LONG_MS * MS};
 }
 
 static void add_words(sp_redis_batch *batch, size_t count, const char *const *words)
@@ -65,13 +65,13 @@ static void add_words(sp_redis_batch *batch, size_t count, const char *const *wo
 static void ask_server(size_t server, char *out, size_t size, size_t count,
 		       const char *const *words)
 {
-	const sp_redis_how how = patiently();
+	const sp_redis_submit_options how = patiently();
 	sp_redis_batch *batch = sp_redis_batch_create(admins[server]);
 	const sp_redis_value *answer;
 
 	add_words(batch, count, words);
 	assert_ok(sp_redis_batch_run(batch, &how, &err), &err);
-	answer = sp_redis_batch_answer(batch, 0);
+	answer = sp_redis_batch_reply(batch, 0);
 	if (out != NULL)
 		snprintf(out, size, "%s", answer->text != NULL ? answer->text : "");
 	sp_redis_batch_release(batch);
@@ -148,14 +148,14 @@ static void join_all(void)
 static size_t replicas_told_by(size_t server)
 {
 	static const char *const words[] = {"CLUSTER", "SLOTS"};
-	const sp_redis_how how = patiently();
+	const sp_redis_submit_options how = patiently();
 	sp_redis_batch *batch = sp_redis_batch_create(admins[server]);
 	const sp_redis_value *value;
 	size_t told = 0;
 
 	add_words(batch, 2, words);
 	assert_ok(sp_redis_batch_run(batch, &how, &err), &err);
-	value = sp_redis_batch_answer(batch, 0);
+	value = sp_redis_batch_reply(batch, 0);
 	for (int64_t left = value->integer; left > 0; value++)
 		if (value->depth == 1) { /* [first, last, master, replica...] */
 			told += (size_t)value->integer - 3;
@@ -215,7 +215,7 @@ static void put(sp_redis_batch *batch, const char *hash, const void *field, size
 
 static void fill(void)
 {
-	const sp_redis_how how = patiently();
+	const sp_redis_submit_options how = patiently();
 	sp_redis_batch *batch = sp_redis_batch_create(client);
 	char record[SP_REDIS_MAX_RECORD], mark[SP_REDIS_MARK_SIZE + 1];
 	float row[DIM];
@@ -253,10 +253,10 @@ static void open_reading(reading *r, bool read_replicas)
 						.read_replicas = read_replicas,
 						.model = "m",
 						.full = FULL,
-						.limit_ms = 50,
-						.patience_ms = LONG_MS,
+						.timeout_ms = 50,
+						.open_timeout_ms = LONG_MS,
 						.cache_bytes = 1};
-	const sp_redis_table table = {.name = "t", .dim = DIM, .key_size = 8};
+	const sp_redis_table_options table = {.name = "t", .dim = DIM, .key_size = 8};
 
 	*r = (reading){.store = NULL};
 	assert_ok(sp_redis_store_open(&r->store, &options, &err), &err);
@@ -370,7 +370,7 @@ static uint64_t redirections(const reading *r)
 {
 	sp_redis_counters c;
 
-	sp_redis_store_counters(r->store, &c);
+	sp_redis_client_counters(r->store->client, &c);
 	return c.redirections;
 }
 
@@ -380,9 +380,9 @@ static void assert_masters_are_spared(const reading *r)
 	sp_redis_counters before, after;
 	uint64_t unanswered;
 
-	sp_redis_store_counters(r->store, &before);
+	sp_redis_client_counters(r->store->client, &before);
 	assert_int_equal(ask(r, 1, &unanswered), 0);
-	sp_redis_store_counters(r->store, &after);
+	sp_redis_client_counters(r->store->client, &after);
 	assert_in_range(after.commands - before.commands, 1, PARTITIONS + 1); /* one for the map */
 }
 
@@ -392,7 +392,7 @@ static void wait_for_connections(const reading *r)
 	sp_redis_counters c = {0};
 
 	for (int i = 0; i < 4000 && c.servers_up != SERVERS; i++) {
-		sp_redis_store_counters(r->store, &c);
+		sp_redis_client_counters(r->store->client, &c);
 		usleep(1000);
 	}
 	assert_int_equal(c.servers_up, SERVERS);
@@ -453,7 +453,7 @@ static void readers_survive_moves_and_failures(void **state)
 	atomic_store(&replicas.stop, true);
 	sp_thread_group_destroy(others);
 	/* Replicas do not have what moves: their masters are asked before it counts as lost. */
-	assert_false(sp_redis_store_take_loss(replicas.store));
+	assert_false(sp_redis_store_had_loss(replicas.store));
 	wait_until_well(&replicas);
 	assert_masters_are_spared(&replicas);
 
@@ -551,14 +551,14 @@ static bool publisher_says(const char *text)
 /* The answers to a command of the cluster, joined; "" for none. */
 static void ask_cluster(char *out, size_t size, size_t count, const char *const *words)
 {
-	const sp_redis_how how = patiently();
+	const sp_redis_submit_options how = patiently();
 	sp_redis_batch *batch = sp_redis_batch_create(client);
 	const sp_redis_value *answer;
 	size_t used = 0;
 
 	add_words(batch, count, words);
 	assert_ok(sp_redis_batch_run(batch, &how, &err), &err);
-	answer = sp_redis_batch_answer(batch, 0);
+	answer = sp_redis_batch_reply(batch, 0);
 	out[0] = '\0';
 	for (int64_t i = 0; i <= (answer->kind == SP_REDIS_ARRAY ? answer->integer : 0); i++)
 		if (answer[i].text != NULL && used < size)
@@ -621,10 +621,11 @@ static sp_status open_users(reading *r, int step, int64_t limit_ms)
 						.is_cluster = true,
 						.model = "parts",
 						.full = step,
-						.limit_ms = limit_ms,
-						.patience_ms = LONG_MS,
+						.timeout_ms = limit_ms,
+						.open_timeout_ms = LONG_MS,
 						.cache_bytes = 1};
-	const sp_redis_table table = {.name = "user/block0", .dim = USER_DIM, .key_size = 8};
+	const sp_redis_table_options table = {
+		.name = "user/block0", .dim = USER_DIM, .key_size = 8};
 	sp_status status;
 
 	*r = (reading){.store = NULL};

@@ -27,14 +27,15 @@ static sp_error err;
 static void no_memory_is_an_error(void **state)
 {
 	sp_redis_store_options options = sp_redis_scene_file_options(SP_REDIS_VERSIONED);
-	const sp_redis_table table = {.name = sp_redis_scene_tables[0], .dim = DIM, .key_size = 8};
-	static sp_redis_question q[2];
+	const sp_redis_table_options table = {
+		.name = sp_redis_scene_tables[0], .dim = DIM, .key_size = 8};
+	static sp_redis_scene_lookup q[2];
 	sp_status status = SP_NO_MEMORY;
 	int64_t n = 0;
 
 	(void)state;
 	sp_redis_scene_fill(SP_REDIS_VERSIONED, SP_ROW_FP32);
-	options.patience_ms = options.limit_ms = 2 * SHORT_MS;
+	options.open_timeout_ms = options.timeout_ms = 2 * SHORT_MS;
 	for (; status != SP_OK; n++) {
 		sp_redis_store *store = NULL;
 		sp_tier *tier = NULL;
@@ -49,7 +50,7 @@ static void no_memory_is_an_error(void **state)
 		assert_true(n < 1000);
 	}
 	assert_true(n > 10);
-	options.patience_ms = SP_REDIS_SCENE_LONG_MS;
+	options.open_timeout_ms = SP_REDIS_SCENE_LONG_MS;
 	sp_redis_scene_choose(q, MANY, 0);
 	for (n = 0; n < 12; n++) {
 		sp_redis_scene s;
@@ -75,7 +76,7 @@ static uint64_t defaulted(const sp_redis_scene *s)
 /* Redis does not answer: default rows, or a failure. */
 static void ask_in_vain(const sp_redis_scene *s, sp_status wanted)
 {
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 	uint64_t before = sp_test_tier_counters(s->tiers[0]).defaulted;
 
 	sp_redis_scene_choose(q, MANY, 77);
@@ -88,7 +89,7 @@ static void ask_in_vain(const sp_redis_scene *s, sp_status wanted)
 /* Until nothing is without an answer, which is then right. */
 static void ask_until_well(const sp_redis_scene *s)
 {
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 
 	for (int i = 0; i < 4000; i++) {
 		uint64_t before = defaulted(s);
@@ -111,9 +112,9 @@ static void a_silent_redis_costs_the_limit_only(void **state)
 
 	(void)state;
 	sp_redis_scene_fill(SP_REDIS_VERSIONED, SP_ROW_FP32);
-	options.limit_ms = SHORT_MS;
+	options.timeout_ms = SHORT_MS;
 	sp_redis_scene_open(&s, &options);
-	options.fails = true;
+	options.fail_on_timeout = true;
 	sp_redis_scene_open(&strict, &options);
 	sp_redis_pause(&sp_redis_scene_process);
 	ask_in_vain(&s, SP_OK);
@@ -129,7 +130,7 @@ static void a_silent_redis_costs_the_limit_only(void **state)
 static void a_request_s_own_deadline_counts(void **state)
 {
 	const sp_redis_store_options options = sp_redis_scene_options(SP_REDIS_VERSIONED);
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 	sp_redis_scene s;
 
 	(void)state;
@@ -152,10 +153,10 @@ static void a_redis_that_is_down_is_used_when_it_is_back(void **state)
 	sp_redis_scene_fill(SP_REDIS_VERSIONED, SP_ROW_FP32);
 	sp_redis_scene_tell("SAVE");
 	sp_redis_scene_open(&s, &options);
-	options.fails = true;
+	options.fail_on_timeout = true;
 	sp_redis_scene_open(&strict, &options);
 	sp_redis_kill(&sp_redis_scene_process);
-	options.patience_ms = SHORT_MS;
+	options.open_timeout_ms = SHORT_MS;
 	sp_redis_scene_refuse(&options, SP_IO, "cannot be reached");
 	ask_in_vain(&s, SP_OK);
 	ask_in_vain(&strict, SP_IO);
@@ -207,7 +208,7 @@ static void check_told(sp_redis_layout layout, const char *reason, const char *c
 {
 	const sp_redis_store_options options = sp_redis_scene_options(layout);
 	size_t count = words[3] != NULL ? 4 : words[2] != NULL ? 3 : 2;
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 	sp_redis_scene s;
 
 	sp_redis_scene_fill(layout, SP_ROW_FP32);
@@ -254,11 +255,11 @@ static void check_spoiled(sp_redis_layout layout, const char *command, const cha
 			  const char *value, const char *reason)
 {
 	sp_redis_store_options options = sp_redis_scene_options(layout);
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 	sp_redis_scene s;
 
 	sp_redis_scene_fill(layout, SP_ROW_FP32);
-	options.fails = true;
+	options.fail_on_timeout = true;
 	sp_redis_scene_open(&s, &options);
 	sp_redis_scene_tell_words(value != NULL ? 3 : 2,
 				  (const char *const[]){command, key, value});
@@ -294,14 +295,14 @@ static void another_type_or_version_is_refused(void **state)
 static void rows_of_another_size_are_refused(void **state)
 {
 	sp_redis_store_options options = sp_redis_scene_options(SP_REDIS_HPS);
-	const sp_redis_table table = {
+	const sp_redis_table_options table = {
 		.name = sp_redis_scene_tables[0], .dim = DIM + 1, .key_size = 8};
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 	sp_redis_scene s;
 
 	(void)state;
 	sp_redis_scene_fill(SP_REDIS_HPS, SP_ROW_FP32);
-	options.fails = true;
+	options.fail_on_timeout = true;
 	sp_redis_scene_open(&s, &options);
 	sp_tier_release(s.tiers[0]);
 	assert_ok(sp_redis_tier_open(&s.tiers[0], s.store, &table, &err), &err);

@@ -29,7 +29,7 @@ static void fill_file(const sp_redis_scene *s)
 static void rows_on_the_disk_answer_without_redis(void **state)
 {
 	sp_redis_store_options options = sp_redis_scene_file_options(SP_REDIS_VERSIONED);
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 	sp_tier_counters before, after;
 	size_t found = 0, wanted = 0;
 	sp_redis_scene s;
@@ -114,13 +114,13 @@ static void what_the_file_does_not_answer_redis_does(void **state)
 static void rows_on_the_disk_are_of_one_version(void **state)
 {
 	sp_redis_store_options options = sp_redis_scene_file_options(SP_REDIS_HPS);
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 	size_t found = 1;
 	sp_redis_scene s, other;
 
 	(void)state;
 	sp_redis_scene_fill(SP_REDIS_HPS, SP_ROW_FP32);
-	options.keep_s = 1; /* these age, on the disk, too */
+	options.max_age_s = 1; /* these age, on the disk, too */
 	sp_redis_scene_open(&s, &options);
 	sp_redis_scene_ask_well(&s, SP_ROW_FP32, 0);
 	options.full++;

@@ -188,7 +188,8 @@ static sp_redis_client *open_client(void)
 
 static sp_status get(sp_redis_client *client)
 {
-	const sp_redis_how how = {.deadline_ns = sp_clock_now_ns() + (int64_t)LONG_MS * MS};
+	const sp_redis_submit_options how = {.deadline_ns = sp_clock_now_ns() +
+							    (int64_t)LONG_MS * MS};
 	sp_redis_batch *batch = sp_redis_batch_create(client);
 	sp_status status;
 

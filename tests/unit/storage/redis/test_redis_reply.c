@@ -30,7 +30,7 @@ static const char *read_all(const char *bytes, size_t size)
 {
 	static char out[4096];
 	char *copy = malloc(size), *to = out;
-	sp_redis_reply reply = {0};
+	sp_redis_reply_parser reply = {0};
 	sp_redis_value value;
 	size_t at = 0, used = 1;
 
@@ -38,7 +38,7 @@ static const char *read_all(const char *bytes, size_t size)
 	out[0] = '\0';
 	while (at < size) {
 		used = sp_redis_reply_next(&reply, copy + at, size - at, &value);
-		if (used == 0 || used == SP_REDIS_NO_REPLY)
+		if (used == 0 || used == SP_REDIS_MALFORMED)
 			break;
 		assert_true(used <= size - at);
 		write_value(to, &value);
@@ -49,7 +49,7 @@ static const char *read_all(const char *bytes, size_t size)
 	}
 	if (used == 0)
 		strcpy(to, "more");
-	else if (used == SP_REDIS_NO_REPLY)
+	else if (used == SP_REDIS_MALFORMED)
 		strcpy(to, "wrong");
 	free(copy);
 	return out;
@@ -107,12 +107,12 @@ static void what_is_not_redis_is_refused(void **state)
 		"$1\r\na\rb",
 		"\r\n",
 	};
-	char deep[4 * (SP_REDIS_DEEPEST + 1) + 1] = "";
+	char deep[4 * (SP_REDIS_MAX_DEPTH + 1) + 1] = "";
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
 		assert_string_equal(read_all(wrong[i], strlen(wrong[i])), "wrong");
-	for (int i = 0; i <= SP_REDIS_DEEPEST; i++)
+	for (int i = 0; i <= SP_REDIS_MAX_DEPTH; i++)
 		strcat(deep, "*1\r\n");
 	assert_non_null(strstr(read_all(deep, strlen(deep)), "wrong"));
 }

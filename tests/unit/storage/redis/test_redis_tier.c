@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/parallel.h"
+#include "storage/redis/redis_tier_internal.h"
 #include "tests/support/redis_scene.h"
 
 /*
@@ -67,9 +68,9 @@ static void what_was_read_is_in_memory(void **state)
 	sp_redis_scene_fill(SP_REDIS_VERSIONED, SP_ROW_FP32);
 	sp_redis_scene_open(&s, &options);
 	sp_redis_scene_ask_well(&s, SP_ROW_FP32, 0);
-	sp_redis_store_counters(s.store, &before);
+	sp_redis_client_counters(s.store->client, &before);
 	sp_redis_scene_ask_well(&s, SP_ROW_FP32, 0);
-	sp_redis_store_counters(s.store, &after);
+	sp_redis_client_counters(s.store->client, &after);
 	assert_int_equal(after.commands, before.commands);
 	assert_int_equal(sp_test_tier_counters(s.tiers[1]).hot_hits, MANY);
 	sp_redis_scene_close(&s);
@@ -91,7 +92,7 @@ static void a_small_table_takes_little_memory(void **state)
 static void repeats_are_asked_for_once(void **state)
 {
 	const sp_redis_store_options options = sp_redis_scene_options(SP_REDIS_VERSIONED);
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 	sp_redis_scene s;
 
 	(void)state;
@@ -134,7 +135,7 @@ enum { THREADS = 4, ROUNDS = 40 };
 static sp_status ask_often(void *context, size_t part, sp_error *why)
 {
 	const sp_redis_scene *s = context;
-	sp_redis_question *q = malloc(2 * sizeof(*q));
+	sp_redis_scene_lookup *q = malloc(2 * sizeof(*q));
 	sp_status status = SP_OK;
 
 	for (unsigned round = 0; round < ROUNDS && status == SP_OK; round++) {
@@ -164,7 +165,7 @@ static void calls_at_once_get_right_rows(void **state)
 /* Absent keys age as well. */
 static void ask_until_well_again(const sp_redis_scene *s)
 {
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 
 	sp_redis_scene_choose(q, MANY, 0);
 	for (int i = 0; i < 4000; i++) {
@@ -179,13 +180,13 @@ static void ask_until_well_again(const sp_redis_scene *s)
 static void rows_without_a_version_are_asked_for_again(void **state)
 {
 	sp_redis_store_options options = sp_redis_scene_options(SP_REDIS_HPS);
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 	uint64_t before;
 	sp_redis_scene s;
 
 	(void)state;
 	sp_redis_scene_fill(SP_REDIS_HPS, SP_ROW_FP32);
-	options.keep_s = 1;
+	options.max_age_s = 1;
 	sp_redis_scene_open(&s, &options);
 	sp_redis_scene_ask_well(&s, SP_ROW_FP32, 0);
 	before = sp_test_tier_counters(s.tiers[0]).bytes_read;
@@ -244,7 +245,7 @@ static void remove_by_hps(size_t table, int64_t key)
 /* The first element of the rows of three keys of table 1; -1: absent. */
 static void read_three(const sp_redis_scene *s, const int64_t keys[3], float out[3])
 {
-	static sp_redis_question q[2];
+	static sp_redis_scene_lookup q[2];
 
 	for (size_t i = 0; i < 3; i++)
 		q[0].keys[i] = q[1].keys[i] = keys[i];
@@ -267,7 +268,7 @@ static void what_hps_writes_and_evicts_is_seen_in_time(void **state)
 	for (size_t i = 0; i < 2; i++)
 		put_by_hps(1, keys[i], 1);
 	sp_redis_scene_open(&old, &options); /* what is in memory does not age */
-	options.keep_s = 1;
+	options.max_age_s = 1;
 	sp_redis_scene_open(&young, &options);
 	read_three(&old, keys, got);
 	assert_true(got[0] == 1 && got[1] == 1 && got[2] == -1);
@@ -293,13 +294,13 @@ static void what_hps_writes_and_evicts_is_seen_in_time(void **state)
 	times = times_of(sp_redis_scene_hash(SP_REDIS_HPS, 1, keys[0], &(sp_redis_version){0}));
 	batch = sp_redis_batch_create(sp_redis_scene_client);
 	sp_redis_scene_begin(batch, 2, "HLEN", times);
-	assert_ok(sp_redis_batch_run(
-			  batch,
-			  &(sp_redis_how){.deadline_ns = sp_clock_now_ns() +
-							 (int64_t)SP_REDIS_SCENE_LONG_MS * MS},
-			  &err),
+	assert_ok(sp_redis_batch_run(batch,
+				     &(sp_redis_submit_options){
+					     .deadline_ns = sp_clock_now_ns() +
+							    (int64_t)SP_REDIS_SCENE_LONG_MS * MS},
+				     &err),
 		  &err);
-	assert_in_range(sp_redis_batch_answer(batch, 0)->integer, 1, 2);
+	assert_in_range(sp_redis_batch_reply(batch, 0)->integer, 1, 2);
 	sp_redis_batch_release(batch);
 	sp_redis_scene_close(&young);
 	sp_redis_scene_close(&old);
@@ -311,7 +312,8 @@ static void a_version_that_is_not_there_is_refused(void **state)
 {
 	sp_redis_store_options options = sp_redis_scene_options(SP_REDIS_VERSIONED);
 	const sp_redis_version version = sp_redis_scene_version(SP_ROW_FP32);
-	sp_redis_table table = {.name = sp_redis_scene_tables[1], .dim = DIM, .key_size = 8};
+	sp_redis_table_options table = {
+		.name = sp_redis_scene_tables[1], .dim = DIM, .key_size = 8};
 	sp_redis_store *store;
 	sp_tier *none;
 
@@ -357,7 +359,7 @@ static void deeprec_s_other_database_is_found(void **state)
 static void tables_that_are_not_counted_hold_as_many_rows(void **state)
 {
 	const sp_redis_store_options options = sp_redis_scene_options(SP_REDIS_TFRA);
-	sp_redis_table table = {.key_size = 8};
+	sp_redis_table_options table = {.key_size = 8};
 	sp_redis_store *store;
 	sp_tier *narrow, *wide;
 	size_t least, most;
@@ -370,7 +372,7 @@ static void tables_that_are_not_counted_hold_as_many_rows(void **state)
 	table.name = "wide";
 	table.dim = 62; /* 256 bytes with the key, 16 times as many */
 	assert_ok(sp_redis_tier_open(&wide, store, &table, &err), &err);
-	assert_ok(sp_redis_store_divide(store, &err), &err);
+	assert_ok(sp_redis_store_divide_cache(store, &err), &err);
 	least = narrow->kind->footprint(narrow);
 	most = wide->kind->footprint(wide);
 	assert_in_range(least + most, options.cache_bytes * 9 / 10, options.cache_bytes + 2048);

@@ -48,7 +48,7 @@ static void put(sp_row_file *file, uint32_t table, int64_t key, unsigned age)
 	unsigned char row[WIDEST];
 
 	make_row(table, key, age, row);
-	while (!sp_row_file_offer(file, table, key, row, sizes[table]))
+	while (!sp_row_file_put(file, table, key, row, sizes[table]))
 		usleep(100);
 }
 
@@ -419,7 +419,7 @@ static sp_status use(void *context, size_t part, sp_error *why)
 					    s.wrong, s.unreadable);
 		for (int64_t key = first; key < first + 200; key++) {
 			make_row(0, key, 0, row);
-			(void)sp_row_file_offer(file, 0, key, row, sizes[0]);
+			(void)sp_row_file_put(file, 0, key, row, sizes[0]);
 		}
 	}
 	return SP_OK;

@@ -30,14 +30,14 @@ static sp_error err;
 static void a_holder_that_is_down_is_used_when_it_is_back(void **state)
 {
 	sp_shard_store_options options;
-	sp_shard_question *q = malloc(2 * sizeof(*q));
+	sp_shard_scene_lookup *q = malloc(2 * sizeof(*q));
 	int64_t first = 1000;
 	sp_shard_scene s;
 
 	(void)state;
 	sp_shard_scene_connect(&s, NULL, NULL);
 	options = sp_shard_scene_options(&s);
-	options.fails = false;
+	options.fail_on_timeout = false;
 	sp_shard_scene_open_store(&s, &options);
 	sp_shard_scene_stop(1);
 	assert_ok(sp_shard_scene_ask(&s, q, 0, &err), &err);
@@ -65,14 +65,14 @@ static void no_memory_is_no_crash(void **state)
 {
 	sp_status status = SP_NO_MEMORY;
 	sp_shard_store_options options;
-	sp_shard_question *q = malloc(2 * sizeof(*q));
+	sp_shard_scene_lookup *q = malloc(2 * sizeof(*q));
 	int64_t n = 0;
 	sp_shard_scene s;
 
 	(void)state;
 	sp_shard_scene_connect(&s, NULL, NULL);
 	options = sp_shard_scene_options(&s);
-	options.patience_ms = options.limit_ms = 2 * SHORT_MS;
+	options.open_timeout_ms = options.timeout_ms = 2 * SHORT_MS;
 	options.cache_bytes = 1;
 	for (; status != SP_OK; n++) {
 		s.store = NULL;
@@ -88,7 +88,7 @@ static void no_memory_is_no_crash(void **state)
 		assert_true(n < 1000);
 	}
 	assert_true(n > 5);
-	options.patience_ms = SP_SHARD_SCENE_LONG_MS;
+	options.open_timeout_ms = SP_SHARD_SCENE_LONG_MS;
 	sp_shard_scene_open_store(&s, &options);
 	for (n = 0; n < 20; n++) {
 		sp_alloc_fail_after(n);
@@ -199,13 +199,13 @@ static void a_holder_that_hangs_is_down(void **state)
 	sp_shard_scene_connect(&s, text,
 			       &(sp_shard_client_options){.silence_ms = 600, .connect_ms = 300});
 	options = sp_shard_scene_options(&s);
-	options.limit_ms = 200;
+	options.timeout_ms = 200;
 	sp_shard_scene_open_store(&s, &options);
 	downs = ups = 0;
 	atomic_store(&r.hangs, true);
 	begun_ns = sp_clock_now_ns();
 	assert_int_equal(sp_shard_scene_ask_in_vain(&s, 0, &err), SP_DEADLINE);
-	assert_true(sp_clock_now_ns() - begun_ns >= options.limit_ms * MS);
+	assert_true(sp_clock_now_ns() - begun_ns >= options.timeout_ms * MS);
 	while (sp_shard_scene_client_counters(&s).slices_down != 1)
 		sp_shard_scene_nap();
 	/* It is connected to again and again, in vain; that is no news, and nobody waits for it. */
@@ -238,7 +238,7 @@ static void one_that_has_never_answered_is_not_connected(void **state)
 	silent = sp_shard_scene_listen_at("0");
 	sp_shard_scene_connect(&s, NULL, &(sp_shard_client_options){.connect_ms = 100});
 	options = sp_shard_scene_options(&s);
-	options.patience_ms = 1;
+	options.open_timeout_ms = 1;
 	assert_int_equal(sp_shard_store_open(&store, &options, &err), SP_IO);
 	assert_non_null(strstr(err.text, "no holder of slice 0 is connected"));
 	while (sp_shard_scene_client_counters(&s).losses < 2)
@@ -247,7 +247,7 @@ static void one_that_has_never_answered_is_not_connected(void **state)
 	close(silent);
 	sp_shard_scene_remove_socket("0");
 	sp_shard_scene_start(0);
-	options.patience_ms = SP_SHARD_SCENE_LONG_MS;
+	options.open_timeout_ms = SP_SHARD_SCENE_LONG_MS;
 	sp_shard_scene_open_store(&s, &options);
 	sp_shard_scene_ask_well(&s, 0);
 	sp_shard_scene_close(&s);

@@ -24,7 +24,7 @@ static int tear_down(void **state)
 /* The only frame in `out`. */
 static sp_bytes body_of(sp_shard_kind kind, uint64_t id)
 {
-	bool asks = kind == SP_SHARD_VERSION || kind == SP_SHARD_ASK;
+	bool asks = kind == SP_SHARD_VERSION || kind == SP_SHARD_LOOKUP;
 	sp_shard_header header;
 
 	assert_int_equal(out.size % 8, 0);
@@ -127,26 +127,26 @@ static void tables_are_told(void **state)
 
 static bool read_ask(sp_bytes body)
 {
-	sp_shard_ask ask;
+	sp_shard_lookup ask;
 	sp_shard_part part;
 
-	if (!sp_shard_ask_read(&ask, body))
+	if (!sp_shard_lookup_read(&ask, body))
 		return false;
 	assert_int_equal(ask.token, 77);
 	assert_int_equal(ask.parts, 2);
-	assert_true(sp_shard_ask_next(&ask, &part));
+	assert_true(sp_shard_lookup_next(&ask, &part));
 	assert_int_equal(part.table, 4);
 	assert_int_equal(part.count, 2);
 	assert_int_equal(part.keys[1], -3);
-	assert_true(sp_shard_ask_next(&ask, &part));
+	assert_true(sp_shard_lookup_next(&ask, &part));
 	assert_int_equal(part.count, 0);
-	assert_false(sp_shard_ask_next(&ask, &part));
+	assert_false(sp_shard_lookup_next(&ask, &part));
 	return true;
 }
 
 static void rows_are_asked_for(void **state)
 {
-	size_t start = sp_shard_frame_begin(&out, SP_SHARD_ASK, 7);
+	size_t start = sp_shard_frame_begin(&out, SP_SHARD_LOOKUP, 7);
 
 	(void)state;
 	sp_shard_put_u64(&out, 77);
@@ -159,12 +159,12 @@ static void rows_are_asked_for(void **state)
 	sp_shard_put_u32(&out, 5);
 	sp_shard_put_u32(&out, 0);
 	assert_true(sp_shard_frame_end(&out, start));
-	cut(body_of(SP_SHARD_ASK, 7), read_ask);
+	cut(body_of(SP_SHARD_LOOKUP, 7), read_ask);
 	out.data[SP_SHARD_HEADER + 12] = 1; /* must be zero */
-	assert_false(read_ask(body_of(SP_SHARD_ASK, 7)));
+	assert_false(read_ask(body_of(SP_SHARD_LOOKUP, 7)));
 	out.data[SP_SHARD_HEADER + 12] = 0;
 	memset(out.data + SP_SHARD_HEADER + 8, 0xff, 4); /* parts */
-	assert_false(read_ask(body_of(SP_SHARD_ASK, 7)));
+	assert_false(read_ask(body_of(SP_SHARD_LOOKUP, 7)));
 }
 
 static bool read_rows(sp_bytes body)
@@ -213,7 +213,7 @@ static void rows_are_told(void **state)
 
 static bool read_error(sp_bytes body)
 {
-	sp_shard_fault fault = SP_SHARD_FAILED;
+	sp_shard_error_code fault = SP_SHARD_FAILED;
 	sp_bytes text;
 
 	return sp_shard_error_read(&fault, &text, body) && fault == SP_SHARD_NO_VERSION &&
@@ -222,7 +222,7 @@ static bool read_error(sp_bytes body)
 
 static void errors_are_told(void **state)
 {
-	sp_shard_fault fault;
+	sp_shard_error_code fault;
 	sp_bytes text;
 
 	(void)state;

@@ -19,7 +19,7 @@ typedef struct liar {
 	int listener;
 	const char *bytes;
 	size_t size;
-	bool echoes_id; /* of the question, into the answer */
+	bool echoes_id; /* of the request, into the answer */
 	bool greets;    /* it lies later */
 } liar;
 
@@ -35,7 +35,7 @@ static void answer_greeting(int fd)
 	sp_buffer_fini(&out);
 }
 
-/* Answers one question, or the one after the greeting, of one connection. */
+/* Answers one request, or the one after the greeting, of one connection. */
 static void lie(void *context)
 {
 	liar *l = context;
@@ -72,7 +72,7 @@ static void refuse_lie(const char *bytes, size_t size, bool echoes_id, bool gree
 		sp_shard_scene_nap();
 	assert_int_equal(sp_shard_scene_client_counters(&s).connects, greets);
 	options = sp_shard_scene_options(&s);
-	options.patience_ms = 1;
+	options.open_timeout_ms = 1;
 	assert_int_equal(sp_shard_store_open(&store, &options, &err), SP_IO);
 	sp_thread_group_destroy(thread);
 	sp_shard_scene_close(&s);
@@ -119,9 +119,9 @@ static void lies_are_no_answers(void **state)
 	sp_buffer_fini(&out);
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
-static void hostile_questions_end_their_connection(void **state)
+static void hostile_requests_end_their_connection(void **state)
 {
 	static const char *const hostile[] = {
 		"GET / HTTP/1.1\r\n\r\n",
@@ -147,10 +147,10 @@ static void hostile_questions_end_their_connection(void **state)
 	sp_shard_scene_close(&s);
 }
 
-/* Many questions in one write, and byte by byte; answers are read late. */
-static void questions_come_in_any_pieces(void **state)
+/* Many requests in one write, and byte by byte; answers are read late. */
+static void requests_come_in_any_pieces(void **state)
 {
-	enum { QUESTIONS = 2000 };
+	enum { REQUESTS = 2000 };
 	sp_shard_header header;
 	sp_buffer out;
 	int fd = sp_shard_scene_connect_to("0");
@@ -159,13 +159,13 @@ static void questions_come_in_any_pieces(void **state)
 
 	(void)state;
 	sp_buffer_init(&out, 1 << 20);
-	for (uint64_t i = 0; i < QUESTIONS; i++)
+	for (uint64_t i = 0; i < REQUESTS; i++)
 		sp_shard_version_write(&out, i, SP_SHARD_SCENE_FULL, SP_SHARD_SCENE_CONTENT);
 	for (size_t i = 0; i < 40; i++)
 		assert_int_equal(send(fd, out.data + i, 1, 0), 1);
 	assert_int_equal(send(fd, out.data + 40, out.size - 40, 0), out.size - 40);
 	answers = malloc(1 << 20);
-	for (uint64_t i = 0; i < QUESTIONS; i++) {
+	for (uint64_t i = 0; i < REQUESTS; i++) {
 		while (size < SP_SHARD_HEADER || !sp_shard_header_read(&header, answers, false) ||
 		       size < SP_SHARD_HEADER + header.size) {
 			ssize_t n = recv(fd, answers + size, 1000, 0);
@@ -187,8 +187,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SP_SHARD_SCENE_CASE(lies_are_no_answers),
-		SP_SHARD_SCENE_CASE(hostile_questions_end_their_connection),
-		SP_SHARD_SCENE_CASE(questions_come_in_any_pieces),
+		SP_SHARD_SCENE_CASE(hostile_requests_end_their_connection),
+		SP_SHARD_SCENE_CASE(requests_come_in_any_pieces),
 	};
 
 	return cmocka_run_group_tests_name("shard_hostile", tests, NULL, NULL);

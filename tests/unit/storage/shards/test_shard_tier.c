@@ -32,7 +32,7 @@ static void rows_come_from_their_slices(void **state)
 		sp_shard_scene_ask_well(&s, first);
 	for (size_t i = 0; i < SLICES; i++) {
 		sp_shard_server_count(sp_shard_scene_servers[i], &c);
-		assert_true(c.rows.questions != 0);
+		assert_true(c.rows.requests != 0);
 		assert_int_equal(c.connections, 1);
 		assert_int_equal(c.malformed, 0);
 	}
@@ -49,9 +49,9 @@ static void what_was_read_is_in_memory(void **state)
 	(void)state;
 	sp_shard_scene_open(&s);
 	sp_shard_scene_ask_well(&s, 0);
-	before = sp_shard_scene_client_counters(&s).questions;
+	before = sp_shard_scene_client_counters(&s).requests;
 	sp_shard_scene_ask_well(&s, 0);
-	assert_int_equal(sp_shard_scene_client_counters(&s).questions, before);
+	assert_int_equal(sp_shard_scene_client_counters(&s).requests, before);
 	sp_shard_scene_close(&s);
 }
 
@@ -79,7 +79,7 @@ enum { THREADS = 4, ROUNDS = 20 };
 static sp_status ask_often(void *context, size_t part, sp_error *why)
 {
 	const sp_shard_scene *s = context;
-	sp_shard_question *q = malloc(2 * sizeof(*q));
+	sp_shard_scene_lookup *q = malloc(2 * sizeof(*q));
 	sp_status status = SP_OK;
 
 	for (size_t i = 0; i < ROUNDS && status == SP_OK; i++) {
@@ -147,7 +147,7 @@ static void a_version_that_has_gone_is_no_answer(void **state)
 	sp_shard_scene_open(&s);
 	sp_shard_scene_ask_well(&s, 0);
 	sp_shard_scene_publish(1, FULL + 1); /* the former one stays for no time at all */
-	(void)sp_shard_holdings_expire(sp_shard_server_holdings(sp_shard_scene_servers[1]),
+	(void)sp_shard_versions_expire(sp_shard_server_versions(sp_shard_scene_servers[1]),
 				       INT64_MAX - 1);
 	assert_int_equal(sp_shard_scene_ask_in_vain(&s, 1000, &err), SP_IO);
 	assert_non_null(strstr(err.text, "it does not have the version"));

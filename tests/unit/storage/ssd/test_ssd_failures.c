@@ -31,7 +31,7 @@ static void corrupt_rows_are_an_error_that_names_table_and_tier(void **state)
 	/* Something in every block, the index and all behind it included. */
 	sp_ssd_test_change_bytes(".sst", 50, 500);
 	for (int64_t key = 0; key < 3 * ROWS; key += 61) {
-		sp_ssd_question q = sp_ssd_test_ask(tier, &key, 1);
+		sp_ssd_test_lookup q = sp_ssd_test_ask(tier, &key, 1);
 		sp_status status = sp_test_tier_read(&q.read, 1, 0, &error);
 
 		if (status == SP_OK) {
@@ -42,7 +42,7 @@ static void corrupt_rows_are_an_error_that_names_table_and_tier(void **state)
 			assert_non_null(strstr(error.text, "SSD tier"));
 			failed++;
 		}
-		sp_ssd_test_free_question(&q);
+		sp_ssd_test_free_lookup(&q);
 	}
 	assert_true(failed > 100);
 	assert_int_equal(sp_test_tier_counters(tier).errors, failed);
@@ -140,13 +140,13 @@ static void a_deadline_that_has_passed_ends_the_read(void **state)
 	for (int64_t i = 0; i < 2000; i++)
 		keys[i] = 3 * (ROWS - 1 - i);
 	for (int i = 0; i < 20; i++) {
-		sp_ssd_question q = sp_ssd_test_ask(tier, keys, 2000);
+		sp_ssd_test_lookup q = sp_ssd_test_ask(tier, keys, 2000);
 
 		assert_int_equal(
 			sp_test_tier_read(&q.read, 1, sp_clock_now_ns() + i * 1000, &error),
 			SP_DEADLINE);
 		assert_non_null(strstr(error.text, "'t'"));
-		sp_ssd_test_free_question(&q);
+		sp_ssd_test_free_lookup(&q);
 	}
 	/* What was left behind disturbs nobody. */
 	sp_ssd_test_check_range(tier, 0, 3 * ROWS, ROWS);
@@ -163,14 +163,14 @@ static void a_tier_whose_reads_were_left_behind_closes(void **state)
 		sp_ssd_store *store = sp_ssd_test_open_store("1");
 		sp_tier *tier = sp_ssd_test_build(store, "t", 3000);
 		int64_t keys[1000];
-		sp_ssd_question q;
+		sp_ssd_test_lookup q;
 
 		for (int64_t i = 0; i < 1000; i++)
 			keys[i] = 3 * (2999 - i);
 		q = sp_ssd_test_ask(tier, keys, 1000);
 		assert_int_equal(sp_test_tier_read(&q.read, 1, sp_clock_now_ns() + 1, NULL),
 				 SP_DEADLINE);
-		sp_ssd_test_free_question(&q);
+		sp_ssd_test_free_lookup(&q);
 		sp_ssd_store_release(store);
 		sp_tier_release(tier);
 	}

@@ -93,7 +93,7 @@ static void tiers_of_many_tables_are_read_together(void **state)
 	enum { TABLES = 5 };
 	sp_ssd_store *store = sp_ssd_test_open_store("1");
 	sp_tier *tiers[TABLES];
-	sp_ssd_question questions[TABLES];
+	sp_ssd_test_lookup lookups[TABLES];
 	sp_tier_read reads[TABLES];
 	sp_error error;
 
@@ -106,13 +106,13 @@ static void tiers_of_many_tables_are_read_together(void **state)
 		tiers[t] = sp_ssd_test_build(store, name, 1000 * (t + 1));
 		for (size_t i = 0; i < 300; i++)
 			keys[i] = (int64_t)((i * 7919 + t * 31) % 16000);
-		questions[t] = sp_ssd_test_ask(tiers[t], keys, t == 2 ? 0 : 300);
-		reads[t] = questions[t].read;
+		lookups[t] = sp_ssd_test_ask(tiers[t], keys, t == 2 ? 0 : 300);
+		reads[t] = lookups[t].read;
 	}
 	assert_ok(sp_test_tier_read(reads, TABLES, 0, &error), &error);
 	for (size_t t = 0; t < TABLES; t++) {
 		sp_ssd_test_check_answers(&reads[t], 1000 * (t + 1), 0);
-		sp_ssd_test_free_question(&questions[t]);
+		sp_ssd_test_free_lookup(&lookups[t]);
 		sp_tier_release(tiers[t]);
 	}
 	sp_ssd_store_release(store);
@@ -138,11 +138,11 @@ static void of_a_key_that_comes_again_the_later_row_counts(void **state)
 	assert_int_equal(tier->row_count, ROWS);
 	for (int64_t i = 0; i < ROWS; i += i < 2 * AGAIN ? 1 : 701) {
 		int64_t key = 3 * i;
-		sp_ssd_question q = sp_ssd_test_ask(tier, &key, 1);
+		sp_ssd_test_lookup q = sp_ssd_test_ask(tier, &key, 1);
 
 		assert_ok(sp_test_tier_read(&q.read, 1, 0, &error), &error);
 		sp_ssd_test_check_answers(&q.read, ROWS, i < AGAIN ? 4 : 2);
-		sp_ssd_test_free_question(&q);
+		sp_ssd_test_free_lookup(&q);
 	}
 	sp_tier_release(tier);
 	sp_ssd_store_release(store);
@@ -181,7 +181,7 @@ static void rows_are_stored_in_the_format_that_is_asked_for(void **state)
 		int64_t key = 77 * 3;
 		sp_error error;
 		sp_tier *tier;
-		sp_ssd_question q;
+		sp_ssd_test_lookup q;
 
 		assert_ok(sp_ssd_builder_create(&builder, store, &table, 3, &error), &error);
 		assert_ok(sp_ssd_test_put_range(builder, 0, 3, 1000, 0, &error), &error);
@@ -194,7 +194,7 @@ static void rows_are_stored_in_the_format_that_is_asked_for(void **state)
 			q = sp_ssd_test_ask(tier, &key, 1);
 			assert_ok(sp_test_tier_read(&q.read, 1, 0, &error), &error);
 			assert_memory_equal(q.rows[0], want, sizeof(want));
-			sp_ssd_test_free_question(&q);
+			sp_ssd_test_free_lookup(&q);
 		}
 		sp_tier_release(tier);
 		sp_ssd_store_release(store);
@@ -479,7 +479,7 @@ static sp_status crowd_piece(void *context, size_t piece, sp_error *err)
 
 	for (int round = 0; round < 30; round++) {
 		int64_t keys[100];
-		sp_ssd_question q;
+		sp_ssd_test_lookup q;
 		sp_status status;
 
 		for (size_t i = 0; i < 100; i++) {
@@ -491,7 +491,7 @@ static sp_status crowd_piece(void *context, size_t piece, sp_error *err)
 					   round % 10 == 9 ? sp_clock_now_ns() + 100000 : 0, err);
 		if (status == SP_OK)
 			sp_ssd_test_check_answers(&q.read, all->rows, 0);
-		sp_ssd_test_free_question(&q);
+		sp_ssd_test_free_lookup(&q);
 		if (status != SP_OK && (status != SP_DEADLINE || round % 10 != 9))
 			return status;
 	}

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "storage/shards/shard_holdings.h"
+#include "storage/shards/shard_versions.h"
 #include "storage/table/table_builder.h"
 
 /* Two tables: rows of keys 0, 3, 6 ...; "b" has rows that begin with what stands for an absent key.
@@ -12,7 +12,7 @@
 enum { KEYS = 300, STEP = 3, DIM_A = 5, DIM_B = 1, ABSENT = 0x7fedc0de };
 
 static sp_table *tables[2];
-static sp_shard_holdings *holdings;
+static sp_shard_versions *versions;
 static sp_shard_memory memory;
 static sp_buffer out;
 static sp_error err;
@@ -50,7 +50,7 @@ static void publish(int64_t full)
 	const sp_shard_version version = {
 		.full = full, .content = 11, .slice = 1, .slices = 3, .tables = both, .count = 2};
 
-	assert_ok(sp_shard_holdings_publish(holdings, &version, &err), &err);
+	assert_ok(sp_shard_versions_publish(versions, &version, &err), &err);
 }
 
 static int set_up(void **state)
@@ -58,15 +58,15 @@ static int set_up(void **state)
 	(void)state;
 	tables[0] = make_table(0, "a");
 	tables[1] = make_table(1, "b");
-	sp_buffer_init(&out, SP_SHARD_MAX_ANSWER);
-	assert_ok(sp_shard_holdings_create(&holdings, 1000, &err), &err);
+	sp_buffer_init(&out, SP_SHARD_MAX_RESPONSE);
+	assert_ok(sp_shard_versions_create(&versions, 1000, &err), &err);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	sp_shard_holdings_destroy(holdings);
+	sp_shard_versions_destroy(versions);
 	sp_table_destroy(tables[0]);
 	sp_table_destroy(tables[1]);
 	sp_shard_memory_fini(&memory);
@@ -74,15 +74,15 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Sends the frame in `question`; the answer's body, or its error. */
-static sp_bytes ask(sp_buffer *question, sp_shard_header *header)
+/* Sends the frame in `request`; the answer's body, or its error. */
+static sp_bytes lookup(sp_buffer *request, sp_shard_header *header)
 {
-	sp_bytes body = {question->data + SP_SHARD_HEADER, question->size - SP_SHARD_HEADER};
+	sp_bytes body = {request->data + SP_SHARD_HEADER, request->size - SP_SHARD_HEADER};
 
 	sp_buffer_clear(&out);
-	assert_true(sp_shard_header_read(header, question->data, true));
-	assert_true(sp_shard_holdings_answer(holdings, header, body, &out, &memory));
-	sp_buffer_fini(question);
+	assert_true(sp_shard_header_read(header, request->data, true));
+	assert_true(sp_shard_versions_respond(versions, header, body, &out, &memory));
+	sp_buffer_fini(request);
 	assert_true(sp_shard_header_read(header, out.data, false));
 	assert_int_equal(header->size + SP_SHARD_HEADER, out.size);
 	assert_int_equal(header->id, 5);
@@ -93,12 +93,12 @@ static bool find(int64_t full, uint64_t content, uint64_t *token)
 {
 	sp_shard_tables found;
 	sp_shard_header header;
-	sp_buffer question;
+	sp_buffer request;
 	sp_bytes body;
 
-	sp_buffer_init(&question, 1 << 20);
-	sp_shard_version_write(&question, 5, full, content);
-	body = ask(&question, &header);
+	sp_buffer_init(&request, 1 << 20);
+	sp_shard_version_write(&request, 5, full, content);
+	body = lookup(&request, &header);
 	if (header.kind == SP_SHARD_ERROR)
 		return false;
 	assert_int_equal(header.kind, SP_SHARD_TABLES);
@@ -110,21 +110,21 @@ static bool find(int64_t full, uint64_t content, uint64_t *token)
 	return true;
 }
 
-static void begin_ask(sp_buffer *question, uint64_t token, uint32_t parts)
+static void begin_ask(sp_buffer *request, uint64_t token, uint32_t parts)
 {
-	sp_buffer_init(question, 1 << 20);
-	(void)sp_shard_frame_begin(question, SP_SHARD_ASK, 5);
-	sp_shard_put_u64(question, token);
-	sp_shard_put_u32(question, parts);
-	sp_shard_put_u32(question, 0);
+	sp_buffer_init(request, 1 << 20);
+	(void)sp_shard_frame_begin(request, SP_SHARD_LOOKUP, 5);
+	sp_shard_put_u64(request, token);
+	sp_shard_put_u32(request, parts);
+	sp_shard_put_u32(request, 0);
 }
 
-static void add_part(sp_buffer *question, uint32_t table, int64_t first, uint32_t count)
+static void add_part(sp_buffer *request, uint32_t table, int64_t first, uint32_t count)
 {
-	sp_shard_put_u32(question, table);
-	sp_shard_put_u32(question, count);
+	sp_shard_put_u32(request, table);
+	sp_shard_put_u32(request, count);
 	for (uint32_t i = 0; i < count; i++)
-		sp_shard_put_u64(question, (uint64_t)(first + i));
+		sp_shard_put_u64(request, (uint64_t)(first + i));
 }
 
 static void check_part(sp_bytes *body, size_t table, int64_t first, uint32_t count)
@@ -135,11 +135,11 @@ static void check_part(sp_bytes *body, size_t table, int64_t first, uint32_t cou
 	assert_true(sp_shard_rows_next(&rows, body, count, dim));
 	for (uint32_t i = 0; i < count; i++) {
 		int64_t key = first + i;
-		bool held = key >= 0 && key % STEP == 0 && key < (int64_t)KEYS * STEP;
+		bool served_version = key >= 0 && key % STEP == 0 && key < (int64_t)KEYS * STEP;
 		float wanted[DIM_A];
 
-		assert_int_equal(rows.bits[i / 64] >> i % 64 & 1, held);
-		if (!held)
+		assert_int_equal(rows.bits[i / 64] >> i % 64 & 1, served_version);
+		if (!served_version)
 			continue;
 		make_row(key, table, wanted);
 		assert_memory_equal(rows.rows, wanted, dim * sizeof(float));
@@ -149,45 +149,45 @@ static void check_part(sp_bytes *body, size_t table, int64_t first, uint32_t cou
 
 static void rows_and_absent_keys_are_told_apart(void **state)
 {
-	sp_shard_holdings_counters counters;
+	sp_shard_versions_counters counters;
 	sp_shard_header header;
-	sp_buffer question;
+	sp_buffer request;
 	uint64_t token = 0;
 	sp_bytes body;
 
 	(void)state;
 	publish(7);
 	assert_true(find(7, 11, &token));
-	begin_ask(&question, token, 4);
-	add_part(&question, 1, -5, 100); /* the marks -1 and -2 among them */
-	add_part(&question, 0, 0, 65);
-	add_part(&question, 0, 890, 64);
-	add_part(&question, 1, 3, 1);
-	assert_true(sp_shard_frame_end(&question, 0));
-	body = ask(&question, &header);
+	begin_ask(&request, token, 4);
+	add_part(&request, 1, -5, 100); /* the marks -1 and -2 among them */
+	add_part(&request, 0, 0, 65);
+	add_part(&request, 0, 890, 64);
+	add_part(&request, 1, 3, 1);
+	assert_true(sp_shard_frame_end(&request, 0));
+	body = lookup(&request, &header);
 	assert_int_equal(header.kind, SP_SHARD_ROWS);
 	check_part(&body, 1, -5, 100);
 	check_part(&body, 0, 0, 65);
 	check_part(&body, 0, 890, 64);
 	check_part(&body, 1, 3, 1);
 	assert_int_equal(body.size, 0);
-	sp_shard_holdings_count(holdings, &counters);
-	assert_int_equal(counters.questions, 1);
+	sp_shard_versions_count(versions, &counters);
+	assert_int_equal(counters.requests, 1);
 	assert_int_equal(counters.keys, 230);
 	assert_int_equal(counters.faults, 0);
 }
 
-static void ask_in_vain(uint64_t token, uint32_t table, uint32_t count, sp_shard_fault wanted)
+static void ask_in_vain(uint64_t token, uint32_t table, uint32_t count, sp_shard_error_code wanted)
 {
 	sp_shard_header header;
-	sp_shard_fault fault;
-	sp_buffer question;
+	sp_shard_error_code fault;
+	sp_buffer request;
 	sp_bytes text;
 
-	begin_ask(&question, token, 1);
-	add_part(&question, table, 0, count);
-	assert_true(sp_shard_frame_end(&question, 0));
-	assert_true(sp_shard_error_read(&fault, &text, ask(&question, &header)));
+	begin_ask(&request, token, 1);
+	add_part(&request, table, 0, count);
+	assert_true(sp_shard_frame_end(&request, 0));
+	assert_true(sp_shard_error_read(&fault, &text, lookup(&request, &header)));
 	assert_int_equal(fault, wanted);
 }
 
@@ -213,41 +213,41 @@ static void other_versions_and_tables_are_refused(void **state)
 
 static void the_former_version_stays_for_a_while(void **state)
 {
-	sp_shard_holdings_counters counters;
+	sp_shard_versions_counters counters;
 	int64_t now_ns = sp_clock_now_ns(), ends_ns;
 	uint64_t token;
 
 	(void)state;
 	publish(7);
-	assert_true(sp_shard_holdings_expire(holdings, INT64_MAX - 1) == INT64_MAX);
+	assert_true(sp_shard_versions_expire(versions, INT64_MAX - 1) == INT64_MAX);
 	publish(7); /* a delta, or the same again */
-	sp_shard_holdings_count(holdings, &counters);
+	sp_shard_versions_count(versions, &counters);
 	assert_int_equal(counters.versions, 1);
 	publish(8);
 	/* What the tables were made of is not needed any more. */
 	sp_table_destroy(tables[0]);
 	tables[0] = NULL;
 	assert_true(find(7, 11, &token));
-	ends_ns = sp_shard_holdings_expire(holdings, now_ns);
+	ends_ns = sp_shard_versions_expire(versions, now_ns);
 	assert_true(ends_ns >= now_ns + 1000 && ends_ns < INT64_MAX);
 	assert_true(find(7, 11, &token));
-	assert_true(sp_shard_holdings_expire(holdings, ends_ns) == INT64_MAX);
+	assert_true(sp_shard_versions_expire(versions, ends_ns) == INT64_MAX);
 	assert_false(find(7, 11, &token));
 	assert_true(find(8, 11, &token));
 }
 
-static void malformed_questions_are_not_answered(void **state)
+static void malformed_requests_get_no_response(void **state)
 {
-	sp_shard_header header = {.kind = SP_SHARD_ASK, .size = 8, .id = 1};
+	sp_shard_header header = {.kind = SP_SHARD_LOOKUP, .size = 8, .id = 1};
 	const sp_bytes body = {"\0\0\0\0\0\0\0\0", 8};
 
 	(void)state;
 	publish(7);
-	assert_false(sp_shard_holdings_answer(holdings, &header, body, &out, &memory));
+	assert_false(sp_shard_versions_respond(versions, &header, body, &out, &memory));
 	header.kind = SP_SHARD_VERSION;
-	assert_false(sp_shard_holdings_answer(holdings, &header, body, &out, &memory));
+	assert_false(sp_shard_versions_respond(versions, &header, body, &out, &memory));
 	header.kind = SP_SHARD_ROWS;
-	assert_false(sp_shard_holdings_answer(holdings, &header, body, &out, &memory));
+	assert_false(sp_shard_versions_respond(versions, &header, body, &out, &memory));
 	assert_int_equal(out.size, 0);
 }
 
@@ -258,8 +258,8 @@ int main(void)
 		TEST(rows_and_absent_keys_are_told_apart),
 		TEST(other_versions_and_tables_are_refused),
 		TEST(the_former_version_stays_for_a_while),
-		TEST(malformed_questions_are_not_answered),
+		TEST(malformed_requests_get_no_response),
 	};
 
-	return cmocka_run_group_tests_name("shard_holdings", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("shard_versions", tests, NULL, NULL);
 }

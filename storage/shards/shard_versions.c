@@ -1,4 +1,4 @@
-#include "storage/shards/shard_holdings.h"
+#include "storage/shards/shard_versions.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -14,34 +14,34 @@
 #include "storage/table/table_builder.h"
 
 /*
- * Of each table there is another one over the same layers, whose absent keys answer a row of marks.
- * So one lookup, at the speed of any, tells which keys are held; rows that begin with a mark are
- * looked at again.
+ * For each served table a second one is made over the same layers, whose default row consists of
+ * ABSENT.  So an ordinary lookup also shows which keys are absent; a row that begins with ABSENT is
+ * checked once more.
  */
 
 enum { ABSENT = 0x7fedc0de /* as a float, a NaN that no arithmetic makes */ };
 
-typedef struct held {
-	struct held *next;
+typedef struct served_version {
+	struct served_version *next;
 	atomic_size_t references;
 	int64_t full;
 	uint64_t content, token;
 	uint32_t slice, slices;
 	sp_table **tables; /* [count] by name */
 	size_t count;
-	int64_t ends_ns; /* INT64_MAX: it is the live one */
-} held;
+	int64_t ends_ns; /* when it expires; INT64_MAX: it is the live one */
+} served_version;
 
-struct sp_shard_holdings {
+struct sp_shard_versions {
 	int64_t keep_ns;
-	pthread_mutex_t lock; /* guards the list */
-	held *versions;       /* the live one first */
-	atomic_uint_least64_t questions, keys, absent, faults;
+	pthread_mutex_t lock; /* guards `list` */
+	served_version *list; /* the live one first */
+	atomic_uint_least64_t requests, keys, absent, faults;
 };
 
 /* ---- versions ---- */
 
-static void release(held *version)
+static void release(served_version *version)
 {
 	if (version == NULL ||
 	    atomic_fetch_sub_explicit(&version->references, 1, memory_order_acq_rel) != 1)
@@ -52,7 +52,7 @@ static void release(held *version)
 	sp_free(version);
 }
 
-static sp_status mark_table(sp_table **out, const sp_table *table, sp_error *err)
+static sp_status create_marked_table(sp_table **out, const sp_table *table, sp_error *err)
 {
 	sp_table_layers layers = sp_table_get_layers(table);
 	size_t dim = sp_table_dim(table), bytes;
@@ -81,8 +81,8 @@ static int by_name(const void *a, const void *b)
 	return strcmp(sp_table_name(*(sp_table *const *)a), sp_table_name(*(sp_table *const *)b));
 }
 
-/* What a token stands for: a peer that asks with it means the same tables by the same numbers. */
-static uint64_t token_of(const held *version)
+/* Identifies the version and its list of tables, to which a lookup refers by index. */
+static uint64_t token_of(const served_version *version)
 {
 	uint64_t token = sp_fingerprint64_join((uint64_t)version->full, version->content);
 
@@ -96,9 +96,9 @@ static uint64_t token_of(const held *version)
 	return token;
 }
 
-static sp_status hold(held **out, const sp_shard_version *from, sp_error *err)
+static sp_status create_version(served_version **out, const sp_shard_version *from, sp_error *err)
 {
-	held *version = sp_alloc_zero(1, sizeof(*version));
+	served_version *version = sp_alloc_zero(1, sizeof(*version));
 	sp_status status = SP_OK;
 
 	SP_NEED_MEMORY(version, err, "a version for other processors");
@@ -112,7 +112,7 @@ static sp_status hold(held **out, const sp_shard_version *from, sp_error *err)
 	version->tables = sp_alloc_zero(from->count + 1, sizeof(sp_table *));
 	SP_NEED_MEMORY(version->tables, err, "a version for other processors");
 	for (size_t i = 0; i < from->count && status == SP_OK; i++) {
-		status = mark_table(&version->tables[i], from->tables[i], err);
+		status = create_marked_table(&version->tables[i], from->tables[i], err);
 		version->count += status == SP_OK;
 	}
 	qsort(version->tables, version->count, sizeof(sp_table *), by_name);
@@ -120,24 +120,24 @@ static sp_status hold(held **out, const sp_shard_version *from, sp_error *err)
 	return status;
 }
 
-sp_status sp_shard_holdings_publish(sp_shard_holdings *holdings, const sp_shard_version *version,
+sp_status sp_shard_versions_publish(sp_shard_versions *versions, const sp_shard_version *version,
 				    sp_error *err)
 {
-	int64_t ends_ns = sp_clock_now_ns() + holdings->keep_ns;
-	held *made = NULL, *replaced = NULL;
+	int64_t ends_ns = sp_clock_now_ns() + versions->keep_ns;
+	served_version *made = NULL, *replaced = NULL;
 	sp_status status = SP_OK;
 
 	if (version->count > SP_SHARD_MAX_TABLES)
 		status = sp_error_set(err, SP_UNSUPPORTED, "%zu tables", version->count);
 	else
-		status = hold(&made, version, err);
+		status = create_version(&made, version, err);
 	if (status != SP_OK) {
 		release(made);
 		return sp_error_prefix(err, status, "answering other processors");
 	}
-	pthread_mutex_lock(&holdings->lock);
-	for (held **at = &holdings->versions; *at != NULL;) {
-		held *other = *at;
+	pthread_mutex_lock(&versions->lock);
+	for (served_version **at = &versions->list; *at != NULL;) {
+		served_version *other = *at;
 
 		if (other->ends_ns == INT64_MAX)
 			other->ends_ns = ends_ns;
@@ -149,11 +149,11 @@ sp_status sp_shard_holdings_publish(sp_shard_holdings *holdings, const sp_shard_
 			at = &other->next;
 		}
 	}
-	made->next = holdings->versions;
-	holdings->versions = made;
-	pthread_mutex_unlock(&holdings->lock);
+	made->next = versions->list;
+	versions->list = made;
+	pthread_mutex_unlock(&versions->lock);
 	while (replaced != NULL) {
-		held *next = replaced->next;
+		served_version *next = replaced->next;
 
 		release(replaced);
 		replaced = next;
@@ -161,104 +161,104 @@ sp_status sp_shard_holdings_publish(sp_shard_holdings *holdings, const sp_shard_
 	return SP_OK;
 }
 
-int64_t sp_shard_holdings_expire(sp_shard_holdings *holdings, int64_t now_ns)
+int64_t sp_shard_versions_expire(sp_shard_versions *versions, int64_t now_ns)
 {
 	int64_t next_ns = INT64_MAX;
-	held *over = NULL;
+	served_version *expired = NULL;
 
-	pthread_mutex_lock(&holdings->lock);
-	for (held **at = &holdings->versions; *at != NULL;) {
-		held *version = *at;
+	pthread_mutex_lock(&versions->lock);
+	for (served_version **at = &versions->list; *at != NULL;) {
+		served_version *version = *at;
 
 		if (version->ends_ns <= now_ns) {
 			*at = version->next;
-			version->next = over;
-			over = version;
+			version->next = expired;
+			expired = version;
 			continue;
 		}
 		if (version->ends_ns < next_ns)
 			next_ns = version->ends_ns;
 		at = &version->next;
 	}
-	pthread_mutex_unlock(&holdings->lock);
-	while (over != NULL) {
-		held *next = over->next;
+	pthread_mutex_unlock(&versions->lock);
+	while (expired != NULL) {
+		served_version *next = expired->next;
 
 		sp_log(SP_LOG_INFO,
 		       "other processors are not answered from version %" PRId64 " any more",
-		       over->full);
-		release(over);
-		over = next;
+		       expired->full);
+		release(expired);
+		expired = next;
 	}
 	return next_ns;
 }
 
 /* The version with a token, or with a step and content; NULL: there is none. */
-static held *find(sp_shard_holdings *holdings, const uint64_t *token, int64_t full,
-		  uint64_t content)
+static served_version *find(sp_shard_versions *versions, const uint64_t *token, int64_t full,
+			    uint64_t content)
 {
-	held *version;
+	served_version *version;
 
-	pthread_mutex_lock(&holdings->lock);
-	for (version = holdings->versions; version != NULL; version = version->next)
+	pthread_mutex_lock(&versions->lock);
+	for (version = versions->list; version != NULL; version = version->next)
 		if (token != NULL ? version->token == *token
 				  : version->full == full && version->content == content)
 			break;
 	if (version != NULL)
 		atomic_fetch_add_explicit(&version->references, 1, memory_order_relaxed);
-	pthread_mutex_unlock(&holdings->lock);
+	pthread_mutex_unlock(&versions->lock);
 	return version;
 }
 
-sp_status sp_shard_holdings_create(sp_shard_holdings **out, int64_t keep_ns, sp_error *err)
+sp_status sp_shard_versions_create(sp_shard_versions **out, int64_t keep_ns, sp_error *err)
 {
-	sp_shard_holdings *holdings = sp_alloc_zero(1, sizeof(*holdings));
+	sp_shard_versions *versions = sp_alloc_zero(1, sizeof(*versions));
 
-	SP_NEED_MEMORY(holdings, err, "rows for other processors");
-	holdings->keep_ns = keep_ns;
-	pthread_mutex_init(&holdings->lock, NULL);
-	*out = holdings;
+	SP_NEED_MEMORY(versions, err, "rows for other processors");
+	versions->keep_ns = keep_ns;
+	pthread_mutex_init(&versions->lock, NULL);
+	*out = versions;
 	return SP_OK;
 }
 
-void sp_shard_holdings_destroy(sp_shard_holdings *holdings)
+void sp_shard_versions_destroy(sp_shard_versions *versions)
 {
-	if (holdings == NULL)
+	if (versions == NULL)
 		return;
-	while (holdings->versions != NULL) {
-		held *version = holdings->versions;
+	while (versions->list != NULL) {
+		served_version *version = versions->list;
 
-		holdings->versions = version->next;
+		versions->list = version->next;
 		release(version);
 	}
-	pthread_mutex_destroy(&holdings->lock);
-	sp_free(holdings);
+	pthread_mutex_destroy(&versions->lock);
+	sp_free(versions);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static void count(atomic_uint_least64_t *counter, uint64_t more)
 {
 	atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
 }
 
-static void answer_error(sp_shard_holdings *holdings, sp_buffer *out, uint64_t id,
-			 sp_shard_fault fault, const char *text)
+static void respond_error(sp_shard_versions *versions, sp_buffer *out, uint64_t id,
+			  sp_shard_error_code fault, const char *text)
 {
-	count(&holdings->faults, 1);
+	count(&versions->faults, 1);
 	sp_shard_error_write(out, id, fault, text);
 }
 
-static void answer_version(sp_shard_holdings *holdings, uint64_t id, int64_t full, uint64_t content,
-			   sp_buffer *out)
+static void respond_version(sp_shard_versions *versions, uint64_t id, int64_t full,
+			    uint64_t content, sp_buffer *out)
 {
-	held *version = find(holdings, NULL, full, content);
+	served_version *version = find(versions, NULL, full, content);
 	size_t start;
 
 	if (version == NULL) {
-		/* The question that a connection begins with has no better answer. */
-		if (full != SP_SHARD_NO_FULL)
-			count(&holdings->faults, 1);
+		/* A handshake is always answered so, which is no fault. */
+		if (full != SP_SHARD_HANDSHAKE_STEP)
+			count(&versions->faults, 1);
 		sp_shard_error_write(out, id, SP_SHARD_NO_VERSION, "it does not have the version");
 		return;
 	}
@@ -283,23 +283,23 @@ static void answer_version(sp_shard_holdings *holdings, uint64_t id, int64_t ful
 	release(version);
 }
 
-/* The bytes of the answer if all keys are held; 0: a table is unknown, or it is too long. */
-static uint64_t most_bytes(const held *version, sp_shard_ask ask)
+/* The size of the response if no key is absent; 0: it is too large, or a table does not exist. */
+static uint64_t max_response_size(const served_version *version, sp_shard_lookup request)
 {
 	uint64_t bytes = 0;
 	sp_shard_part part;
 
-	for (uint32_t i = 0; i < ask.parts && sp_shard_ask_next(&ask, &part); i++) {
+	for (uint32_t i = 0; i < request.parts && sp_shard_lookup_next(&request, &part); i++) {
 		if (part.table >= version->count)
 			return 0;
 		bytes += sp_shard_rows_size(part.count, sp_table_dim(version->tables[part.table]));
-		if (bytes > SP_SHARD_MAX_ANSWER)
+		if (bytes > SP_SHARD_MAX_RESPONSE)
 			return 0;
 	}
 	return bytes;
 }
 
-static bool make_room(sp_shard_memory *memory, size_t parts)
+static bool reserve_lookups(sp_shard_memory *memory, size_t parts)
 {
 	size_t capacity = parts + 64;
 	void *lookups;
@@ -314,7 +314,7 @@ static bool make_room(sp_shard_memory *memory, size_t parts)
 	return true;
 }
 
-static bool make_scratch(sp_shard_memory *memory, size_t size)
+static bool reserve_scratch(sp_shard_memory *memory, size_t size)
 {
 	if (size <= memory->scratch_size)
 		return true;
@@ -324,13 +324,13 @@ static bool make_scratch(sp_shard_memory *memory, size_t size)
 	return memory->scratch != NULL;
 }
 
-static sp_status look_up(const held *version, sp_shard_ask ask, char *at, sp_shard_memory *memory,
-			 sp_error *err)
+static sp_status look_up(const served_version *version, sp_shard_lookup request, char *at,
+			 sp_shard_memory *memory, sp_error *err)
 {
 	sp_lookup *lookups = memory->lookups;
 	sp_shard_part part;
 
-	for (uint32_t i = 0; i < ask.parts && sp_shard_ask_next(&ask, &part); i++) {
+	for (uint32_t i = 0; i < request.parts && sp_shard_lookup_next(&request, &part); i++) {
 		const sp_table *table = version->tables[part.table];
 		size_t bits = ((size_t)part.count + 63) / 64 * 8;
 
@@ -341,9 +341,9 @@ static sp_status look_up(const held *version, sp_shard_ask ask, char *at, sp_sha
 					 .stride = sp_table_dim(table)};
 		at += sp_shard_rows_size(part.count, sp_table_dim(table));
 	}
-	if (!make_scratch(memory, sp_lookup_scratch(lookups, ask.parts)))
+	if (!reserve_scratch(memory, sp_lookup_scratch(lookups, request.parts)))
 		return sp_no_memory(err, "a lookup");
-	return sp_lookup_run(lookups, ask.parts, memory->scratch,
+	return sp_lookup_run(lookups, request.parts, memory->scratch,
 			     sp_clock_now_ns() + SP_TABLE_PATIENCE_NS, err);
 }
 
@@ -358,8 +358,11 @@ static sp_status is_held(bool *out, const sp_lookup *lookup, size_t i, sp_error 
 	return sp_table_contains(lookup->table, lookup->keys + i, 1, out, err);
 }
 
-/* Moves the rows that are held to where the answer wants them; returns where the part ends. */
-static sp_status close_ranks(char **at, const sp_lookup *lookup, uint64_t *absent, sp_error *err)
+/*
+ * Writes the bits of a part at *at, moves the rows of the held keys together after them, and sets
+ * *at to the end of the part.
+ */
+static sp_status compact_rows(char **at, const sp_lookup *lookup, uint64_t *absent, sp_error *err)
 {
 	size_t row_size = lookup->stride * sizeof(float), bits_size = (lookup->count + 63) / 64 * 8;
 	uint64_t *bits = (uint64_t *)(void *)*at;
@@ -386,50 +389,51 @@ static sp_status close_ranks(char **at, const sp_lookup *lookup, uint64_t *absen
 	return SP_OK;
 }
 
-static sp_status fill(sp_shard_holdings *holdings, const held *version, const sp_shard_ask *ask,
-		      sp_buffer *out, sp_shard_memory *memory, sp_error *err)
+static sp_status fill(sp_shard_versions *versions, const served_version *version,
+		      const sp_shard_lookup *request, sp_buffer *out, sp_shard_memory *memory,
+		      sp_error *err)
 {
-	size_t most = most_bytes(version, *ask);
+	size_t most = max_response_size(version, *request);
 	uint64_t absent = 0, keys = 0;
 	char *start = NULL, *at;
 
 	if (most == 0)
 		return sp_error_set(err, SP_INVALID, "no such table, or too many rows");
-	if (make_room(memory, ask->parts))
+	if (reserve_lookups(memory, request->parts))
 		start = sp_buffer_reserve(out, most);
 	SP_NEED_MEMORY(start, err, "an answer");
-	SP_TRY(look_up(version, *ask, start, memory, err));
+	SP_TRY(look_up(version, *request, start, memory, err));
 	at = start;
-	for (uint32_t i = 0; i < ask->parts; i++) {
+	for (uint32_t i = 0; i < request->parts; i++) {
 		const sp_lookup *lookup = (const sp_lookup *)memory->lookups + i;
 
-		SP_TRY(close_ranks(&at, lookup, &absent, err));
+		SP_TRY(compact_rows(&at, lookup, &absent, err));
 		keys += lookup->count;
 	}
 	out->size -= most - (size_t)(at - start);
 	out->data[out->size] = '\0';
-	count(&holdings->keys, keys);
+	count(&versions->keys, keys);
 	if (absent != 0)
-		count(&holdings->absent, absent);
+		count(&versions->absent, absent);
 	return SP_OK;
 }
 
-static void answer_ask(sp_shard_holdings *holdings, uint64_t id, const sp_shard_ask *ask,
-		       sp_buffer *out, sp_shard_memory *memory)
+static void respond_lookup(sp_shard_versions *versions, uint64_t id, const sp_shard_lookup *request,
+			   sp_buffer *out, sp_shard_memory *memory)
 {
-	held *version = find(holdings, &ask->token, 0, 0);
+	served_version *version = find(versions, &request->token, 0, 0);
 	sp_error err = {.status = SP_OK};
 	size_t start = out->size;
 	sp_status status;
 
-	count(&holdings->questions, 1);
+	count(&versions->requests, 1);
 	if (version == NULL) {
-		answer_error(holdings, out, id, SP_SHARD_NO_VERSION,
-			     "it does not have the version");
+		respond_error(versions, out, id, SP_SHARD_NO_VERSION,
+			      "it does not have the version");
 		return;
 	}
 	(void)sp_shard_frame_begin(out, SP_SHARD_ROWS, id);
-	status = fill(holdings, version, ask, out, memory, &err);
+	status = fill(versions, version, request, out, memory, &err);
 	release(version);
 	if (status == SP_OK) {
 		(void)sp_shard_frame_end(out, start);
@@ -438,27 +442,27 @@ static void answer_ask(sp_shard_holdings *holdings, uint64_t id, const sp_shard_
 	if (out->failed) /* the connection ends */
 		return;
 	out->size = start;
-	answer_error(holdings, out, id, status == SP_INVALID ? SP_SHARD_REFUSED : SP_SHARD_FAILED,
-		     err.text);
+	respond_error(versions, out, id, status == SP_INVALID ? SP_SHARD_REFUSED : SP_SHARD_FAILED,
+		      err.text);
 }
 
-bool sp_shard_holdings_answer(sp_shard_holdings *holdings, const sp_shard_header *header,
-			      sp_bytes body, sp_buffer *out, sp_shard_memory *memory)
+bool sp_shard_versions_respond(sp_shard_versions *versions, const sp_shard_header *header,
+			       sp_bytes body, sp_buffer *out, sp_shard_memory *memory)
 {
 	size_t start = out->size;
-	sp_shard_ask ask;
+	sp_shard_lookup request;
 	uint64_t content;
 	int64_t full;
 
 	if (header->kind == SP_SHARD_VERSION) {
 		if (!sp_shard_version_read(&full, &content, body))
 			return false;
-		answer_version(holdings, header->id, full, content, out);
+		respond_version(versions, header->id, full, content, out);
 	} else {
-		if (header->kind != SP_SHARD_ASK || !sp_shard_ask_read(&ask, body) ||
-		    ask.parts == 0)
+		if (header->kind != SP_SHARD_LOOKUP || !sp_shard_lookup_read(&request, body) ||
+		    request.parts == 0)
 			return false;
-		answer_ask(holdings, header->id, &ask, out, memory);
+		respond_lookup(versions, header->id, &request, out, memory);
 	}
 	if (!out->failed)
 		return true;
@@ -473,14 +477,15 @@ void sp_shard_memory_fini(sp_shard_memory *memory)
 	*memory = (sp_shard_memory){.lookups = NULL};
 }
 
-void sp_shard_holdings_count(sp_shard_holdings *holdings, sp_shard_holdings_counters *out)
+void sp_shard_versions_count(sp_shard_versions *versions, sp_shard_versions_counters *out)
 {
-	*out = (sp_shard_holdings_counters){.questions = holdings->questions,
-					    .keys = holdings->keys,
-					    .absent = holdings->absent,
-					    .faults = holdings->faults};
-	pthread_mutex_lock(&holdings->lock);
-	for (const held *version = holdings->versions; version != NULL; version = version->next)
+	*out = (sp_shard_versions_counters){.requests = versions->requests,
+					    .keys = versions->keys,
+					    .absent = versions->absent,
+					    .faults = versions->faults};
+	pthread_mutex_lock(&versions->lock);
+	for (const served_version *version = versions->list; version != NULL;
+	     version = version->next)
 		out->versions++;
-	pthread_mutex_unlock(&holdings->lock);
+	pthread_mutex_unlock(&versions->lock);
 }
