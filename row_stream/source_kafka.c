@@ -166,7 +166,7 @@ static void on_error(rd_kafka_t *kafka, int code, const char *reason, void *cont
 	count_error(source, rd_kafka_err2name((rd_kafka_resp_err_t)code), reason);
 }
 
-/* librdkafka's defaults lines; its errors come to on_error() as well.  Called by its threads. */
+/* librdkafka's log lines; its errors come to on_error() as well.  Called by its threads. */
 static void on_log(const rd_kafka_t *kafka, int level, const char *facility, const char *line)
 {
 	(void)kafka;
