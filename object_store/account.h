@@ -30,8 +30,8 @@ SP_MUST_CHECK sp_status sp_account_set(sp_account *account, const sp_object_sett
 				       sp_error *err);
 
 /*
- * Fetches credentials if there are none, or if they expire soon.  May make requests, so it must not
- * be called by the transfers' thread.
+ * Fetches credentials unless the account has some that do not expire soon.  It may make requests,
+ * so the transfers' thread must not call it.
  */
 SP_MUST_CHECK sp_status sp_account_prepare(sp_account *account, sp_error *err);
 

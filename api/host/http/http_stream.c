@@ -47,7 +47,7 @@ static void drop_first(stream *st)
 	st->s->part_count--;
 }
 
-/* Leaves the requests of the stream, whose answers nobody takes any more. */
+/* The stream has ended: answers that are ready are dropped, others will be when they are. */
 static void leave_parts(stream *st)
 {
 	while (st->streaming->count != 0) {

@@ -21,7 +21,7 @@
 
 enum { FIRST_ARENA = 64 << 10, KNOWN_SIGNATURES = 1024 };
 
-/* A waiting request checks this often whether its client has cancelled it, as that wakes nobody. */
+/* A cancelled request does not wake the thread that waits, so this checks for it so often. */
 #define CANCEL_CHECK_NS INT64_C(20000000)
 
 /* If the head of a batch has left, the batch's other requests check this long after its timeout. */

@@ -62,7 +62,7 @@ typedef struct sp_exemplar_values {
  */
 void sp_histogram_add_traced(sp_histogram *histogram, int64_t ns, const unsigned char *trace_id);
 
-/* Reads a bucket's exemplar; false if there is none, or if it is being changed. */
+/* Reads a bucket's exemplar; false: the bucket has none, or a thread is changing it. */
 bool sp_histogram_exemplar(const sp_histogram *histogram, size_t bucket, sp_exemplar_values *out);
 
 /* Buckets of sizes have the limits 1, 2, 4 ... 32768; the last has none. */

@@ -331,7 +331,7 @@ static const struct {
 	{SP_METRIC_STREAM_SKIPPED, .write = write_stream_skips},
 };
 
-/* The struct that the number is a member of; NULL: there is none. */
+/* The struct that has the number as a member; NULL: the model has no such struct, and no sample. */
 static const void *find_source(const page *p, source of)
 {
 	switch (of) {

@@ -50,8 +50,8 @@ void sp_metrics_write_host(sp_buffer *out, const sp_host_state *host);
 void sp_metrics_write_memory(sp_buffer *out, const sp_host_state *host);
 
 /*
- * The bytes of a line "NAME:  123 kB" of /proc/self/status, by a format "NAME: %" SCNu64; 0 if
- * there is none.
+ * The bytes of a line "NAME:  123 kB" of /proc/self/status, by a format "NAME: %" SCNu64.  0: the
+ * file has no such line.
  */
 uint64_t sp_metrics_read_status(const char *format);
 

@@ -181,7 +181,8 @@ sp_status sp_models_acquire(sp_models *models, const sp_model_selector *selector
 	if (status == SP_OK)
 		complete(models, entry, out);
 	has_none = entry != NULL && entry->served_count == 0;
-	sp_table_leave(models->readers, seat); /* whoever has the lock may wait for this */
+	/* Before the lock is taken: its holder may wait for the readers of the table. */
+	sp_table_leave(models->readers, seat);
 	return has_none ? add_missing(models, out->model, status, err) : status;
 }
 

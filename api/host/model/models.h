@@ -87,11 +87,11 @@ typedef struct sp_servable {
 	int64_t version;
 	sp_served_model *served;
 	bool follows_field;     /* an input of the request may decide: sp_models_follow_field() */
-	int64_t shadow_version; /* that the request is to be run by as well, later; -1: none */
+	int64_t shadow_version; /* will run the request as well, later; -1: none */
 	double shadow_tolerance;
-	const sp_shadow_sink *shadow;  /* receives it for that; NULL: there is none */
-	const sp_sampling *sampling;   /* by which the request is to be logged; NULL: it is not */
-	const sp_sample_sink *samples; /* receives it for that */
+	const sp_shadow_sink *shadow;  /* gets the request for shadow_version; else NULL */
+	const sp_sampling *sampling;   /* by which the request is logged; NULL: it is not */
+	const sp_sample_sink *samples; /* gets the request to log it */
 	struct sp_batcher *batcher;    /* by which requests run; NULL: they are not batched */
 } sp_servable;
 

@@ -27,7 +27,7 @@ static const char *name_of(const change *c)
 
 /* ------------------------------------------------------------------------ versions */
 
-/* Another available version that is not about to be unloaded; NULL: there is none. */
+/* A version but this one that is available and will stay so; NULL: none is. */
 static const sp_unit *find_other(const sp_managed_model *model, int64_t version)
 {
 	const sp_unit *unit = model->units;
@@ -38,7 +38,7 @@ static const sp_unit *find_other(const sp_managed_model *model, int64_t version)
 	return unit;
 }
 
-/* The unit of a version, unless that is about to be unloaded; NULL: there is none. */
+/* The unit of a version; NULL: the model has none, or it is about to be unloaded. */
 static const sp_unit *find_version(const sp_managed_model *model, int64_t version)
 {
 	const sp_unit *unit = model->units;
